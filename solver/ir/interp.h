@@ -1,0 +1,98 @@
+#ifndef SOLVER_IR_INTERP_H
+#define SOLVER_IR_INTERP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/rng.h"
+
+#include "solver/ir/op.h"
+
+/*
+ * The meaning of an op.
+ *
+ *   INTERP_REAL   fp64 throughout; only explicit casts round.
+ *   INTERP_TYPED  each operation rounded to its dtype, sums in index order: one honest
+ * implementation. INTERP_BOUND  real values plus, per element, a bound on |candidate - value| for
+ * every honest candidate of the track: running error analysis u*|result| + sum |df| * bound_in;
+ * sums cost 16 * 2^-24 * sum|terms| in f32 (facts of the calibration in interp_bound.c); products
+ * on tf32, bf16, f16 tracks carry the rounding of their inputs; the output's own rounding is
+ * included.  Choices (argmax, where, rounding) admit every outcome reachable inside the bounds.
+ *
+ * Threads split outputs only, so results do not depend on their number.
+ */
+enum interp_mode { INTERP_REAL, INTERP_TYPED, INTERP_BOUND };
+
+/* One tensor's elements: `reals` for float dtypes, `ints` for integer and bool. */
+struct values {
+    int64_t count;
+    double *reals;
+    int64_t *ints;
+    double *bounds; /* INTERP_BOUND, float dtypes; NULL otherwise */
+    bool *open; /* INTERP_BOUND, where a choice upstream is undecided: anything is accepted; or NULL
+                 */
+};
+
+struct interp_options {
+    enum interp_mode mode;
+    const struct track *track; /* INTERP_BOUND: NULL = the op's first */
+    int threads;               /* 0 = all cores */
+    /* Keep only these tensors' values (all declared outputs when NULL). */
+    const size_t *keep;
+    size_t keep_count;
+};
+
+/* `inputs` is indexed by tensor; only inputs, weights and states are read, typed storage of the
+ * tensor's dtype.  `out` is indexed by tensor too, filled for the kept ones, memory in `arena`. */
+struct interp_inputs {
+    const void *const *data;
+};
+bool interp_run(struct arena *arena, const struct bound_op *bound,
+                const struct interp_inputs *inputs, const struct interp_options *options,
+                struct values *out, struct err *err) MUST_USE;
+
+/* Is `got` an acceptable element of an integer or bool output, given the values an INTERP_BOUND run
+ * kept? An argmax may name any position whose value could be the extremum within the bounds. */
+bool interp_accepts(const struct bound_op *bound, const struct interp_inputs *inputs,
+                    const struct values *values, size_t tensor, int64_t element, int64_t got);
+
+/* ---- data ---- */
+
+/*
+ * What a tensor is filled with.  DATA_SPEC is the spec's own fill; the others probe particular
+ * errors (facts: which cheats each catches).  Integer tensors keep their spec's range in every
+ * class.
+ */
+#define DATA_CLASSES(X)                                                                            \
+    X(SPEC, "spec")           /* the spec's fill */                                                \
+    X(ZERO_MEAN, "zero-mean") /* normal(0,1) whatever the spec says, weights too */                \
+    X(POSITIVE, "positive")   /* uniform [0,1) */                                                  \
+    X(INDEXED,                                                                                     \
+      "index-coded")       /* value encodes the position; another distribution per row, column */  \
+    X(ONE_HOT, "one-hot")  /* few large entries at random places, else zeros */                    \
+    X(HEAVY, "heavy-tail") /* magnitudes over many binades */                                      \
+    X(OFFSET, "large-offset")     /* mean 1e3, std 1 */                                            \
+    X(LARGE, "large-magnitude")   /* rows of +-100 and +-1e4, all-equal rows */                    \
+    X(INTEGERS, "exact-integers") /* {-1,0,1} against odd integers to 8191: f32 sums are exact */  \
+    X(CANCEL, "ill-conditioned")  /* pairs that cancel: 1, 1e8, -1e8 */                            \
+    X(SPECIAL, "special-values")  /* NaN, +-inf, -0, subnormals; only without finite_inputs */     \
+    X(ZEROS, "zeros")
+
+enum data_class {
+#define X(id, name) DATA_##id,
+    DATA_CLASSES(X)
+#undef X
+        DATA_CLASS_COUNT
+};
+const char *data_class_name(enum data_class class);
+
+/* Fill one tensor's typed storage.  Philox keyed by (secret, tensor, call); integer operations and
+ * exactly rounded add, mul, fma in fixed order only, so that every machine gives the same bits. */
+bool fill_tensor(const struct bound_op *bound, size_t tensor, enum data_class class,
+                 uint64_t secret, uint32_t call, void *out, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,21 @@
+#ifndef SOLVER_IR_IR_H
+#define SOLVER_IR_IR_H
+
+/*
+ * solver/ir: what must be computed, and the documents that travel between modules.  Pure.
+ *
+ *   formula.h   integer expressions over dims: extents, guards, grids
+ *   op.h        op spec and loop IR: parse, check, print, bind to a shape
+ *   interp.h    the meaning of an op: real, as-typed and bound-carrying interpreter; fills
+ *   count.h     exact MACs, flops, bytes; compulsory traffic
+ *   manifest.h  how CUDA is launched
+ *   plan.h      regions, tiles, guard; task
+ */
+#include "solver/ir/count.h"
+#include "solver/ir/formula.h"
+#include "solver/ir/interp.h"
+#include "solver/ir/manifest.h"
+#include "solver/ir/op.h"
+#include "solver/ir/plan.h"
+
+#endif

@@ -1,0 +1,59 @@
+#ifndef SYNTH_SYNTH_H
+#define SYNTH_SYNTH_H
+
+#include "base/arena.h"
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/str.h"
+
+#include "solver/ir/ir.h"
+
+/*
+ * synth: between op, plan and source text.  Pure: data and text in, text out.
+ *
+ * The three writers of CUDA here share no code path that all could get wrong: emit_reference and
+ * emit_naive print expressions, subscripts and loops each in its own file; the realiser has its own
+ * as well.
+ */
+struct emitted {
+    struct str cuda;                 /* device code with extern "C" entries */
+    const struct manifest *manifest; /* how to launch it, at every shape that passes its guard */
+};
+
+/*
+ * fp64 reference on the GPU or emulator: for each output tensor `y` the workspace "value:y" (f64,
+ * one an element; i64 for integer outputs) and "bound:y" (f64), both laid out row-major like y.
+ * Cooperative where outputs are few and reductions long; 64-bit indices.  Values and bounds mean
+ * what INTERP_BOUND means.
+ */
+bool emit_reference(struct arena *arena, const struct op *op, const struct track *track,
+                    const char *arch, struct emitted *out, struct err *err) MUST_USE;
+
+/* One thread an output element a statement, temporaries in workspaces, each operation in its own
+ * dtype. Sums of more than a few hundred terms are kept accurate (pairwise or compensated), so that
+ * the first candidate passes the bounds on every op. */
+bool emit_naive(struct arena *arena, const struct op *op, const char *arch, struct emitted *out,
+                struct err *err) MUST_USE;
+
+/* What the realiser needs to know of the machine. */
+struct realise_limits {
+    const char *arch;       /* "sm_90a" */
+    int64_t smem_bytes_max; /* opt-in, a block */
+    int64_t threads_max;    /* a block */
+    int64_t sm_count;
+};
+
+/*
+ * A simple honest plan for fused maps, row reductions and normalisations, and SIMT contractions, at
+ * a target shape; other statements get the one-thread-an-element region.  Decided from the
+ * statements, never from names.
+ */
+bool realise_plan(struct arena *arena, const struct bound_op *target, const struct track *track,
+                  const struct realise_limits *limits, const struct plan **out,
+                  struct err *err) MUST_USE;
+
+/* CUDA for a plan.  ERR_UNSUPPORTED names the region and reason. */
+bool realise(struct arena *arena, const struct op *op, const struct plan *plan,
+             const struct realise_limits *limits, struct emitted *out, struct err *err) MUST_USE;
+
+#endif
