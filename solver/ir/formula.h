@@ -69,7 +69,8 @@ struct formula_env {
     size_t count;
 };
 
-/* `what` names the place in errors: "kernels[0].grid[1]".  The error has the text and a caret. */
+/* `what` names the place in errors: "kernels[0].grid[1]", or is "".  The error has the text and a
+ * caret.  A minus directly before an integer belongs to the integer. */
 bool formula_parse(struct arena *arena, struct str text, const char *what,
                    const struct formula **out, struct err *err) MUST_USE;
 bool formula_eval(const struct formula *formula, const struct formula_env *env, int64_t *out,
