@@ -33,7 +33,7 @@ void buf_str(struct buf *buf, struct str s);
 void buf_text(struct buf *buf, const char *text);
 void buf_char(struct buf *buf, char c);
 void buf_printf(struct buf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void buf_vprintf(struct buf *buf, const char *fmt, va_list args);
+void buf_vprintf(struct buf *buf, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 struct str buf_view(const struct buf *buf);
 
 /* The contents, or ERR_LIMIT naming `what` when bytes_max was exceeded. */

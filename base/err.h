@@ -49,13 +49,22 @@ struct err {
 
 /* Fill *err and return false, so that raising is one statement:
  *     return err_raise(err, ERR_IO, "open %s: %s", path, strerror(errno)); */
-#define err_raise(err, code, ...) err_raise_at(__FILE__, __LINE__, (err), (code), __VA_ARGS__)
+#define err_raise(err, code, ...)                                                                  \
+    err_failed(err_raise_at(__FILE__, __LINE__, (err), (code), __VA_ARGS__))
 
 bool err_raise_at(const char *file, int line, struct err *err, enum err_code code, const char *fmt,
                   ...) PRINTF_LIKE(5, 6);
 
 /* Put "what we were doing: " in front of the text; return false. */
-bool err_context(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
+#define err_context(err, ...) err_failed(err_context_add((err), __VA_ARGS__))
+
+bool err_context_add(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* False, seen by the compiler too, so that it knows what is set after a failure. */
+static inline bool err_failed(bool raised UNUSED)
+{
+    return false;
+}
 
 const char *err_code_text(enum err_code code);
 

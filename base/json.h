@@ -42,7 +42,9 @@ bool json_parse(struct arena *arena, struct str text, const char *source, const 
                 struct err *err) MUST_USE;
 
 /* Raise "SOURCE: PATH: message"; false. */
-bool json_fail(const struct json *at, struct err *err, const char *fmt, ...) PRINTF_LIKE(3, 4);
+#define json_fail(at, err, ...) err_failed(json_fail_at((at), (err), __VA_ARGS__))
+
+bool json_fail_at(const struct json *at, struct err *err, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Member of an object, NULL if absent (or if `object` is no object). */
 const struct json *json_get(const struct json *object, const char *key);
@@ -62,6 +64,13 @@ bool json_opt_int(const struct json *object, const char *key, int64_t min, int64
 bool json_opt_bool(const struct json *object, const char *key, bool *out, struct err *err) MUST_USE;
 bool json_opt_real(const struct json *object, const char *key, double *out,
                    struct err *err) MUST_USE;
+/* A number, or one of the strings "nan", "inf", "-inf" that json_put_real writes. */
+bool json_number(const struct json *value, double *out, struct err *err) MUST_USE;
+bool json_need_real(const struct json *object, const char *key, double *out,
+                    struct err *err) MUST_USE;
+/* A required array of min to max items. */
+bool json_need_array(const struct json *object, const char *key, size_t min, size_t max,
+                     const struct json **out, struct err *err) MUST_USE;
 /* Every key of `object` must be in the NULL-ended list; the error names the nearest known key. */
 bool json_only(const struct json *object, const char *const *known, struct err *err) MUST_USE;
 
