@@ -321,6 +321,28 @@ bool json_need_array(const struct json *object, const char *key, size_t min, siz
     return true;
 }
 
+bool json_need_word(const struct json *object, const char *key, const char *const *words,
+                    size_t count, size_t *out, struct err *err)
+{
+    enum { LIST_BYTES = 480 };
+    const struct json *value;
+    if (!json_need(object, key, JSON_STRING, &value, err))
+        return false;
+    char list[LIST_BYTES] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (str_equal(value->string, str_from(words[i]))) {
+            *out = i;
+            return true;
+        }
+        if (used + strlen(words[i]) + 5 < LIST_BYTES)
+            used += (size_t)snprintf(list + used, LIST_BYTES - used, "%s\"%s\"", used ? ", " : "",
+                                     words[i]);
+    }
+    return json_fail(value, err, "\"%.*s\" is not known; it is one of %s",
+                     value->string.len > 64 ? 64 : (int)value->string.len, value->string.at, list);
+}
+
 static bool is_known(struct str key, const char *const *known, size_t count)
 {
     for (size_t i = 0; i < count; i++)
