@@ -21,6 +21,10 @@
  * arch, guard, kernels[entry, grid, block, smem, cluster, cooperative, programmatic, args],
  * workspace[name, bytes, init], prepare[kernels as above], strategy, deterministic. init: "none"
  * (random poison), "zero" (a memset inside the timed window).
+ *
+ * Required: manifest, arch, guard, kernels; of a kernel entry, grid, block, args; of a dim or
+ * scalar its dtype.  grid, block, smem, bytes and guard are integers or formulas.  A box of a
+ * tensor map is in the order of the tensor's indices, the contiguous one last.
  */
 enum {
     MANIFEST_KERNELS_MAX = 64,
@@ -78,7 +82,9 @@ void manifest_print(struct json_writer *w, const struct manifest *manifest);
 struct hash manifest_hash(const struct manifest *manifest);
 
 struct op;
-/* Names of tensors, dims and workspaces exist in `op`; arg dtypes make sense. */
+/* Names of tensors, dims and workspaces exist in `op`; arg dtypes make sense; every output is
+ * passed to a kernel; the prepare stage reads weights only.  Errors read "kernels[0].args[2]: ...".
+ */
 bool manifest_check(const struct manifest *manifest, const struct op *op, struct err *err) MUST_USE;
 
 #endif
