@@ -392,7 +392,7 @@ static bool check_prepare_arg(const struct checker *c, const struct manifest_arg
     if (!find_tensor(c, arg->name, path, &tensor))
         return false;
     if (tensor->role != ROLE_WEIGHT)
-        return refuse(c->err, path, "\"%.*s\" is an %s tensor; prepare may read weights only",
+        return refuse(c->err, path, "the role of \"%.*s\" is %s; prepare may read weights only",
                       shown(arg->name), arg->name.at, role_name(tensor->role));
     return true;
 }
