@@ -109,6 +109,7 @@ FORMAT        = $(shell find base solver synth memory verify agent tests -name '
 
 all: $(PROGRAMS)
 unit: $(UNIT)
+$(foreach m,$(MODULES),$(eval unit/$(m): $(filter $(BUILD)/tests/unit/$(m)/test_%,$(UNIT))))
 integration: $(INTEGRATION)
 fuzz: $(FUZZ)
 

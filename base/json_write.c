@@ -169,6 +169,8 @@ static int compare_members(const void *a, const void *b)
 
 static void sort_members(struct json_frame *frame)
 {
+    if (frame->count == 0)
+        return;
     qsort(frame->members, frame->count, sizeof(*frame->members), compare_members);
     for (size_t i = 1; i < frame->count; i++)
         ASSERT(compare_members(&frame->members[i - 1], &frame->members[i]) < 0);
