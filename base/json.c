@@ -321,13 +321,12 @@ bool json_need_array(const struct json *object, const char *key, size_t min, siz
     return true;
 }
 
-bool json_need_word(const struct json *object, const char *key, const char *const *words,
-                    size_t count, size_t *out, struct err *err)
+bool json_word(const struct json *value, const char *const *words, size_t count, size_t *out,
+               struct err *err)
 {
     enum { LIST_BYTES = 480 };
-    const struct json *value;
-    if (!json_need(object, key, JSON_STRING, &value, err))
-        return false;
+    if (value->kind != JSON_STRING)
+        return wrong_kind(value, kind_text[JSON_STRING], err);
     char list[LIST_BYTES] = "";
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
@@ -341,6 +340,14 @@ bool json_need_word(const struct json *object, const char *key, const char *cons
     }
     return json_fail(value, err, "\"%.*s\" is not known; it is one of %s",
                      value->string.len > 64 ? 64 : (int)value->string.len, value->string.at, list);
+}
+
+bool json_need_word(const struct json *object, const char *key, const char *const *words,
+                    size_t count, size_t *out, struct err *err)
+{
+    const struct json *value;
+    return json_need(object, key, JSON_STRING, &value, err) &&
+           json_word(value, words, count, out, err);
 }
 
 static bool is_known(struct str key, const char *const *known, size_t count)

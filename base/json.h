@@ -71,7 +71,9 @@ bool json_need_real(const struct json *object, const char *key, double *out,
 /* A required array of min to max items. */
 bool json_need_array(const struct json *object, const char *key, size_t min, size_t max,
                      const struct json **out, struct err *err) MUST_USE;
-/* A required string that is one of `words`; *out is its position. */
+/* A string that is one of `words`; *out is its position. */
+bool json_word(const struct json *value, const char *const *words, size_t count, size_t *out,
+               struct err *err) MUST_USE;
 bool json_need_word(const struct json *object, const char *key, const char *const *words,
                     size_t count, size_t *out, struct err *err) MUST_USE;
 /* Every key of `object` must be in the NULL-ended list; the error names the nearest known key. */
