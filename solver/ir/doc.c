@@ -2,6 +2,7 @@
  * Small readers and writers that manifest, plan and task have in common.  Each complaint is located
  * by base/json; a formula's own complaint, with its caret, is put behind the place.
  */
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/panic.h"
@@ -90,6 +91,16 @@ bool doc_need_hash(const struct json *object, const char *key, struct hash *out,
     return true;
 }
 
+bool doc_need_name(const struct json *json, const char *key, struct str *out, struct err *err)
+{
+    if (!json_need_str(json, key, out, err))
+        return false;
+    if (out->len == 0 || out->len > DOC_NAME_BYTES_MAX)
+        return json_fail(json_get(json, key), err, "a name has from 1 to %d bytes",
+                         DOC_NAME_BYTES_MAX);
+    return true;
+}
+
 void doc_put_hash(struct json_writer *w, const struct hash *hash)
 {
     char hex[HASH_HEX_BYTES];
@@ -133,4 +144,19 @@ bool doc_is_identifier(struct str s)
             return false;
     }
     return true;
+}
+
+bool doc_refuse(struct err *err, const char *path, const char *fmt, ...)
+{
+    char message[ERR_TEXT_BYTES / 2];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    return err_raise(err, ERR_SEMANTIC, "%s: %s", path, message);
+}
+
+int doc_shown(struct str name)
+{
+    return name.len > DOC_NAME_BYTES_MAX ? DOC_NAME_BYTES_MAX : (int)name.len;
 }

@@ -8,7 +8,6 @@
  * device's limits.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/num.h"
@@ -19,7 +18,7 @@
 #include "solver/ir/op.h"
 
 enum {
-    NAME_BYTES_MAX = 64,
+    NAME_BYTES_MAX = DOC_NAME_BYTES_MAX,
     STRATEGY_BYTES_MAX = 256,
     GRID_X_MAX = INT32_MAX,
     GRID_YZ_MAX = 65535,
@@ -29,28 +28,11 @@ enum {
     BOX_SIDE_MAX = 256,
     BOX_ROW_ALIGN = 16,
     LISTED_NAMES_MAX = 64,
-    PATH_BYTES = 64
+    PATH_BYTES = DOC_PATH_BYTES
 };
 #define EXACT_INTEGER_MAX 9007199254740992.0 /* 2^53 */
 
 /* ---- without the op ---- */
-
-static int shown(struct str name)
-{
-    return name.len > NAME_BYTES_MAX ? NAME_BYTES_MAX : (int)name.len;
-}
-
-static bool refuse(struct err *err, const char *path, const char *fmt, ...) PRINTF_LIKE(3, 4);
-
-static bool refuse(struct err *err, const char *path, const char *fmt, ...)
-{
-    char message[ERR_TEXT_BYTES / 2];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(message, sizeof(message), fmt, args);
-    va_end(args);
-    return err_raise(err, ERR_SEMANTIC, "%s: %s", path, message);
-}
 
 /* sm_ with two or three digits and perhaps a or f. */
 static bool is_arch(struct str arch)
@@ -80,8 +62,8 @@ static bool check_sizes(const struct formula *const sizes[3], const int64_t max[
         if (is_constant(sizes[i], &value) && (value < 1 || value > max[i])) {
             char place[PATH_BYTES];
             snprintf(place, sizeof(place), "%s.%s[%zu]", path, member, i);
-            return refuse(err, place, "%lld is out of range; it must be from 1 to %lld",
-                          (long long)value, (long long)max[i]);
+            return doc_refuse(err, place, "%lld is out of range; it must be from 1 to %lld",
+                              (long long)value, (long long)max[i]);
         }
     return true;
 }
@@ -97,18 +79,22 @@ static bool check_geometry(const struct manifest_kernel *kernel, const char *pat
     int64_t value, threads = 1, blocks = 1;
     for (size_t i = 0; i < 3; i++) {
         threads *= is_constant(kernel->block[i], &value) ? value : 1;
-        blocks *= kernel->cluster[i];
-        if (kernel->cluster[i] < 1 || blocks > CLUSTER_BLOCKS_MAX)
-            return refuse(err, path, "a cluster has from 1 to %d blocks", CLUSTER_BLOCKS_MAX);
-        if (is_constant(kernel->grid[i], &value) && value % kernel->cluster[i] != 0)
-            return refuse(err, path, "grid[%zu] is %lld, no multiple of cluster[%zu] = %lld", i,
-                          (long long)value, i, (long long)kernel->cluster[i]);
+        if (kernel->cluster[i] >= 1 && kernel->cluster[i] <= CLUSTER_BLOCKS_MAX)
+            blocks *= kernel->cluster[i];
+        else
+            blocks = CLUSTER_BLOCKS_MAX + 1;
     }
+    if (blocks > CLUSTER_BLOCKS_MAX)
+        return doc_refuse(err, path, "a cluster has from 1 to %d blocks", CLUSTER_BLOCKS_MAX);
+    for (size_t i = 0; i < 3; i++)
+        if (is_constant(kernel->grid[i], &value) && value % kernel->cluster[i] != 0)
+            return doc_refuse(err, path, "grid[%zu] is %lld, no multiple of cluster[%zu] = %lld", i,
+                              (long long)value, i, (long long)kernel->cluster[i]);
     if (threads > BLOCK_THREADS_MAX)
-        return refuse(err, path, "a block of %lld threads; the limit is %d", (long long)threads,
-                      BLOCK_THREADS_MAX);
+        return doc_refuse(err, path, "a block of %lld threads; the limit is %d", (long long)threads,
+                          BLOCK_THREADS_MAX);
     if (is_constant(kernel->smem, &value) && value < 0)
-        return refuse(err, path, "smem is %lld bytes; it cannot be negative", (long long)value);
+        return doc_refuse(err, path, "smem is %lld bytes; it cannot be negative", (long long)value);
     return true;
 }
 
@@ -124,31 +110,33 @@ static bool check_scalar(const struct manifest_arg *arg, const char *path, struc
 {
     if (dtype_is_float(arg->dtype)) {
         if (isfinite(arg->scalar) && fabs(arg->scalar) > dtype_max(arg->dtype))
-            return refuse(err, path, "%g does not fit %s", arg->scalar, dtype_name(arg->dtype));
+            return doc_refuse(err, path, "%g does not fit %s", arg->scalar, dtype_name(arg->dtype));
         return true;
     }
     if (!(fabs(arg->scalar) <= EXACT_INTEGER_MAX) || trunc(arg->scalar) != arg->scalar)
-        return refuse(err, path, "%g is no %s; write an integer, at most 2^53, or a float dtype",
-                      arg->scalar, dtype_name(arg->dtype));
+        return doc_refuse(err, path,
+                          "%g is no %s; write an integer, at most 2^53, or a float dtype",
+                          arg->scalar, dtype_name(arg->dtype));
     int64_t value = (int64_t)arg->scalar;
     int64_t low, high;
     integer_range(arg->dtype, &low, &high);
     if (value < low || value > high)
-        return refuse(err, path, "%lld does not fit %s", (long long)value, dtype_name(arg->dtype));
+        return doc_refuse(err, path, "%lld does not fit %s", (long long)value,
+                          dtype_name(arg->dtype));
     return true;
 }
 
 static bool check_tensor_map(const struct manifest_arg *arg, const char *path, struct err *err)
 {
     if (arg->box_rank < 1 || arg->box_rank > COUNT_OF(arg->box))
-        return refuse(err, path, "a box has from 1 to 5 sides");
+        return doc_refuse(err, path, "a box has from 1 to 5 sides");
     for (size_t i = 0; i < arg->box_rank; i++)
         if (arg->box[i] < 1 || arg->box[i] > BOX_SIDE_MAX)
-            return refuse(err, path, "box[%zu] is %lld; a side is from 1 to %d", i,
-                          (long long)arg->box[i], BOX_SIDE_MAX);
+            return doc_refuse(err, path, "box[%zu] is %lld; a side is from 1 to %d", i,
+                              (long long)arg->box[i], BOX_SIDE_MAX);
     if (arg->swizzle != 0 && arg->swizzle != 32 && arg->swizzle != 64 && arg->swizzle != 128)
-        return refuse(err, path, "swizzle is %lld; it is 0, 32, 64 or 128",
-                      (long long)arg->swizzle);
+        return doc_refuse(err, path, "swizzle is %lld; it is 0, 32, 64 or 128",
+                          (long long)arg->swizzle);
     return true;
 }
 
@@ -171,8 +159,8 @@ static bool check_workspace_arg(const struct manifest *manifest, struct str name
     for (size_t i = 0; i < manifest->workspace_count; i++)
         names[i] = manifest->workspaces[i].name;
     doc_join_names(names, manifest->workspace_count, list);
-    return refuse(err, path, "there is no workspace \"%.*s\"; \"workspace\" declares %s",
-                  shown(name), name.at, list[0] ? list : "none");
+    return doc_refuse(err, path, "there is no workspace \"%.*s\"; \"workspace\" declares %s",
+                      doc_shown(name), name.at, list[0] ? list : "none");
 }
 
 static bool check_arg(const struct manifest *manifest, const struct manifest_arg *arg,
@@ -185,8 +173,8 @@ static bool check_arg(const struct manifest *manifest, const struct manifest_arg
         return check_workspace_arg(manifest, arg->name, path, err);
     case ARG_DIM:
         if (arg->dtype != DTYPE_I32 && arg->dtype != DTYPE_I64)
-            return refuse(err, path, "a dim is passed as i32 or i64, not as %s",
-                          dtype_name(arg->dtype));
+            return doc_refuse(err, path, "a dim is passed as i32 or i64, not as %s",
+                              dtype_name(arg->dtype));
         return true;
     case ARG_SCALAR:
         return check_scalar(arg, path, err);
@@ -201,18 +189,18 @@ static bool check_kernels(const struct manifest *manifest, const struct manifest
 {
     char path[PATH_BYTES];
     if (count > MANIFEST_KERNELS_MAX)
-        return refuse(err, list, "%zu kernels; the limit is %d", count, MANIFEST_KERNELS_MAX);
+        return doc_refuse(err, list, "%zu kernels; the limit is %d", count, MANIFEST_KERNELS_MAX);
     for (size_t i = 0; i < count; i++) {
         const struct manifest_kernel *kernel = &kernels[i];
         snprintf(path, sizeof(path), "%s[%zu]", list, i);
         if (!doc_is_identifier(kernel->entry))
-            return refuse(err, path, "entry \"%.*s\" is no C identifier", shown(kernel->entry),
-                          kernel->entry.at);
+            return doc_refuse(err, path, "entry \"%.*s\" is no C identifier",
+                              doc_shown(kernel->entry), kernel->entry.at);
         if (!check_geometry(kernel, path, err))
             return false;
         if (kernel->arg_count > MANIFEST_ARGS_MAX)
-            return refuse(err, path, "%zu arguments; the limit is %d", kernel->arg_count,
-                          MANIFEST_ARGS_MAX);
+            return doc_refuse(err, path, "%zu arguments; the limit is %d", kernel->arg_count,
+                              MANIFEST_ARGS_MAX);
         for (size_t j = 0; j < kernel->arg_count; j++) {
             snprintf(path, sizeof(path), "%s[%zu].args[%zu]", list, i, j);
             if (!check_arg(manifest, &kernel->args[j], path, err))
@@ -239,18 +227,18 @@ static bool check_workspaces(const struct manifest *manifest, struct err *err)
     int64_t bytes;
     char path[PATH_BYTES];
     if (manifest->workspace_count > MANIFEST_WORKSPACES_MAX)
-        return refuse(err, "workspace", "%zu workspaces; the limit is %d",
-                      manifest->workspace_count, MANIFEST_WORKSPACES_MAX);
+        return doc_refuse(err, "workspace", "%zu workspaces; the limit is %d",
+                          manifest->workspace_count, MANIFEST_WORKSPACES_MAX);
     for (size_t i = 0; i < manifest->workspace_count; i++) {
         const struct manifest_workspace *workspace = &manifest->workspaces[i];
         snprintf(path, sizeof(path), "workspace[%zu]", i);
         if (!is_workspace_name(workspace->name))
-            return refuse(err, path, "a name has 1 to %d letters, digits, or any of _ : . -",
-                          NAME_BYTES_MAX);
+            return doc_refuse(err, path, "a name has 1 to %d letters, digits, or any of _ : . -",
+                              NAME_BYTES_MAX);
         if (find_workspace(manifest, workspace->name) != workspace)
-            return refuse(err, path, "the name \"%.*s\" is taken", STR_ARG(workspace->name));
+            return doc_refuse(err, path, "the name \"%.*s\" is taken", STR_ARG(workspace->name));
         if (is_constant(workspace->bytes, &bytes) && bytes < 1)
-            return refuse(err, path, "%lld bytes; it must be at least 1", (long long)bytes);
+            return doc_refuse(err, path, "%lld bytes; it must be at least 1", (long long)bytes);
     }
     return true;
 }
@@ -258,13 +246,14 @@ static bool check_workspaces(const struct manifest *manifest, struct err *err)
 bool manifest_check_self(const struct manifest *manifest, struct err *err)
 {
     if (!is_arch(manifest->arch))
-        return refuse(err, "arch", "\"%.*s\" is no architecture; write sm_90a, sm_90, sm_80 ...",
-                      shown(manifest->arch), manifest->arch.at);
+        return doc_refuse(err, "arch",
+                          "\"%.*s\" is no architecture; write sm_90a, sm_90, sm_80 ...",
+                          doc_shown(manifest->arch), manifest->arch.at);
     if (manifest->kernel_count < 1)
-        return refuse(err, "kernels", "there must be at least one");
+        return doc_refuse(err, "kernels", "there must be at least one");
     if (manifest->strategy.len > STRATEGY_BYTES_MAX)
-        return refuse(err, "strategy", "%zu bytes; the limit is %d", manifest->strategy.len,
-                      STRATEGY_BYTES_MAX);
+        return doc_refuse(err, "strategy", "%zu bytes; the limit is %d", manifest->strategy.len,
+                          STRATEGY_BYTES_MAX);
     return check_workspaces(manifest, err) &&
            check_kernels(manifest, manifest->kernels, manifest->kernel_count, "kernels", err) &&
            check_kernels(manifest, manifest->prepare, manifest->prepare_count, "prepare", err);
@@ -286,8 +275,8 @@ static bool check_formula(const struct checker *c, const struct formula *formula
     if (unknown.len == 0)
         return true;
     doc_join_names(c->dims, c->op->dim_count, list);
-    return refuse(c->err, path, "there is no dim \"%.*s\"; the spec has %s", shown(unknown),
-                  unknown.at, list[0] ? list : "none");
+    return doc_refuse(c->err, path, "there is no dim \"%.*s\"; the spec has %s", doc_shown(unknown),
+                      unknown.at, list[0] ? list : "none");
 }
 
 static bool check_formulas(const struct checker *c, const struct formula *const formulas[3],
@@ -319,8 +308,8 @@ static bool find_tensor(const struct checker *c, struct str name, const char *pa
             names[count++] = tensor->name;
     }
     doc_join_names(names, count, list);
-    return refuse(c->err, path, "there is no tensor \"%.*s\"; the spec declares %s", shown(name),
-                  name.at, list);
+    return doc_refuse(c->err, path, "there is no tensor \"%.*s\"; the spec declares %s",
+                      doc_shown(name), name.at, list);
 }
 
 static bool check_map_fits(const struct checker *c, const struct manifest_arg *arg,
@@ -328,14 +317,15 @@ static bool check_map_fits(const struct checker *c, const struct manifest_arg *a
 {
     int64_t row_bytes = arg->box[arg->box_rank - 1] * (int64_t)dtype_bytes(tensor->dtype);
     if (tensor->rank != arg->box_rank)
-        return refuse(c->err, path, "the box has %zu sides, but \"%.*s\" has %zu indices",
-                      arg->box_rank, shown(tensor->name), tensor->name.at, tensor->rank);
+        return doc_refuse(c->err, path, "the box has %zu sides, but \"%.*s\" has %zu indices",
+                          arg->box_rank, doc_shown(tensor->name), tensor->name.at, tensor->rank);
     if (row_bytes % BOX_ROW_ALIGN != 0)
-        return refuse(c->err, path, "the box's last side is %lld bytes, no multiple of %d",
-                      (long long)row_bytes, BOX_ROW_ALIGN);
+        return doc_refuse(c->err, path, "the box's last side is %lld bytes, no multiple of %d",
+                          (long long)row_bytes, BOX_ROW_ALIGN);
     if (arg->swizzle > 0 && row_bytes > arg->swizzle)
-        return refuse(c->err, path, "the box's last side is %lld bytes, over the swizzle of %lld",
-                      (long long)row_bytes, (long long)arg->swizzle);
+        return doc_refuse(c->err, path,
+                          "the box's last side is %lld bytes, over the swizzle of %lld",
+                          (long long)row_bytes, (long long)arg->swizzle);
     return true;
 }
 
@@ -384,16 +374,16 @@ static bool check_prepare_arg(const struct checker *c, const struct manifest_arg
 {
     const struct tensor *tensor;
     if (arg->kind == ARG_WORKSPACE && find_workspace(c->manifest, arg->name)->zero)
-        return refuse(c->err, path,
-                      "\"%.*s\" is prepared ahead of the launch; its init must be \"none\"",
-                      shown(arg->name), arg->name.at);
+        return doc_refuse(c->err, path,
+                          "\"%.*s\" is prepared ahead of the launch; its init must be \"none\"",
+                          doc_shown(arg->name), arg->name.at);
     if (arg->kind != ARG_TENSOR && arg->kind != ARG_TENSOR_MAP)
         return true;
     if (!find_tensor(c, arg->name, path, &tensor))
         return false;
     if (tensor->role != ROLE_WEIGHT)
-        return refuse(c->err, path, "the role of \"%.*s\" is %s; prepare may read weights only",
-                      shown(arg->name), arg->name.at, role_name(tensor->role));
+        return doc_refuse(c->err, path, "the role of \"%.*s\" is %s; prepare may read weights only",
+                          doc_shown(arg->name), arg->name.at, role_name(tensor->role));
     return true;
 }
 
@@ -427,10 +417,10 @@ static bool check_outputs(const struct checker *c)
     for (size_t i = 0; i < c->op->declared_count; i++) {
         const struct tensor *tensor = &c->op->tensors[i];
         if (tensor->role == ROLE_OUTPUT && !is_passed(c->manifest, tensor->name))
-            return refuse(c->err, "kernels",
-                          "no kernel gets the output \"%.*s\"; add {\"tensor\": \"%.*s\"} to args",
-                          shown(tensor->name), tensor->name.at, shown(tensor->name),
-                          tensor->name.at);
+            return doc_refuse(
+                c->err, "kernels",
+                "no kernel gets the output \"%.*s\"; add {\"tensor\": \"%.*s\"} to args",
+                doc_shown(tensor->name), tensor->name.at, doc_shown(tensor->name), tensor->name.at);
     }
     return true;
 }
@@ -445,8 +435,8 @@ bool manifest_check(const struct manifest *m, const struct op *op, struct err *e
     if (!manifest_check_self(m, err))
         return false;
     if (m->op.len > 0 && !str_equal(m->op, op->name))
-        return refuse(err, "op", "the manifest is for \"%.*s\", the spec is \"%.*s\"", shown(m->op),
-                      m->op.at, shown(op->name), op->name.at);
+        return doc_refuse(err, "op", "the manifest is for \"%.*s\", the spec is \"%.*s\"",
+                          doc_shown(m->op), m->op.at, doc_shown(op->name), op->name.at);
     for (size_t i = 0; i < m->workspace_count; i++) {
         char path[PATH_BYTES];
         snprintf(path, sizeof(path), "workspace[%zu].bytes", i);
