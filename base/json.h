@@ -104,5 +104,11 @@ void json_put_real(struct json_writer *w,
 void json_put_bool(struct json_writer *w, bool value);
 void json_put_null(struct json_writer *w);
 void json_put_tree(struct json_writer *w, const struct json *value);
+/* A key and its value. */
+void json_member_str(struct json_writer *w, const char *key, struct str s);
+void json_member_text(struct json_writer *w, const char *key, const char *text);
+void json_member_int(struct json_writer *w, const char *key, int64_t value);
+void json_member_real(struct json_writer *w, const char *key, double value);
+void json_member_bool(struct json_writer *w, const char *key, bool value);
 
 #endif

@@ -329,3 +329,35 @@ void json_write(struct buf *out, const struct json *value)
     json_writer_init(&w, out);
     json_put_tree(&w, value);
 }
+
+/* ---- members ---- */
+
+void json_member_str(struct json_writer *w, const char *key, struct str s)
+{
+    json_key(w, key);
+    json_put_str(w, s);
+}
+
+void json_member_text(struct json_writer *w, const char *key, const char *text)
+{
+    json_key(w, key);
+    json_put_text(w, text);
+}
+
+void json_member_int(struct json_writer *w, const char *key, int64_t value)
+{
+    json_key(w, key);
+    json_put_int(w, value);
+}
+
+void json_member_real(struct json_writer *w, const char *key, double value)
+{
+    json_key(w, key);
+    json_put_real(w, value);
+}
+
+void json_member_bool(struct json_writer *w, const char *key, bool value)
+{
+    json_key(w, key);
+    json_put_bool(w, value);
+}
