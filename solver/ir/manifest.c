@@ -241,8 +241,7 @@ static void print_tensor_map(struct json_writer *w, const struct manifest_arg *a
     for (size_t i = 0; i < arg->box_rank; i++)
         json_put_int(w, arg->box[i]);
     json_close_array(w);
-    json_key(w, "swizzle");
-    json_put_int(w, arg->swizzle);
+    json_member_int(w, "swizzle", arg->swizzle);
 }
 
 static void print_arg(struct json_writer *w, const struct manifest_arg *arg)
@@ -265,8 +264,7 @@ static void print_arg(struct json_writer *w, const struct manifest_arg *arg)
         break;
     }
     if (arg->kind == ARG_DIM || arg->kind == ARG_SCALAR) {
-        json_key(w, "dtype");
-        json_put_text(w, dtype_name(arg->dtype));
+        json_member_text(w, "dtype", dtype_name(arg->dtype));
     }
     json_close_object(w);
 }
@@ -284,18 +282,15 @@ static void print_sizes(struct json_writer *w, const char *key,
 static void print_kernel(struct json_writer *w, const struct manifest_kernel *kernel)
 {
     json_open_object(w);
-    json_key(w, "entry");
-    json_put_str(w, kernel->entry);
+    json_member_str(w, "entry", kernel->entry);
     print_sizes(w, "grid", kernel->grid);
     print_sizes(w, "block", kernel->block);
     json_key(w, "smem");
     doc_put_formula(w, kernel->smem);
     json_key(w, "cluster");
     doc_put_triple(w, kernel->cluster);
-    json_key(w, "cooperative");
-    json_put_bool(w, kernel->cooperative);
-    json_key(w, "programmatic");
-    json_put_bool(w, kernel->programmatic);
+    json_member_bool(w, "cooperative", kernel->cooperative);
+    json_member_bool(w, "programmatic", kernel->programmatic);
     json_key(w, "args");
     json_open_array(w);
     for (size_t i = 0; i < kernel->arg_count; i++)
@@ -320,12 +315,10 @@ static void print_workspaces(struct json_writer *w, const struct manifest *manif
     json_open_array(w);
     for (size_t i = 0; i < manifest->workspace_count; i++) {
         json_open_object(w);
-        json_key(w, "name");
-        json_put_str(w, manifest->workspaces[i].name);
+        json_member_str(w, "name", manifest->workspaces[i].name);
         json_key(w, "bytes");
         doc_put_formula(w, manifest->workspaces[i].bytes);
-        json_key(w, "init");
-        json_put_text(w, manifest->workspaces[i].zero ? "zero" : "none");
+        json_member_text(w, "init", manifest->workspaces[i].zero ? "zero" : "none");
         json_close_object(w);
     }
     json_close_array(w);
@@ -334,23 +327,18 @@ static void print_workspaces(struct json_writer *w, const struct manifest *manif
 void manifest_print(struct json_writer *w, const struct manifest *manifest)
 {
     json_open_object(w);
-    json_key(w, "manifest");
-    json_put_int(w, 1);
+    json_member_int(w, "manifest", 1);
     if (manifest->op.len > 0) {
-        json_key(w, "op");
-        json_put_str(w, manifest->op);
+        json_member_str(w, "op", manifest->op);
     }
-    json_key(w, "arch");
-    json_put_str(w, manifest->arch);
+    json_member_str(w, "arch", manifest->arch);
     json_key(w, "guard");
     doc_put_formula(w, manifest->guard);
     print_kernels(w, "kernels", manifest->kernels, manifest->kernel_count);
     print_kernels(w, "prepare", manifest->prepare, manifest->prepare_count);
     print_workspaces(w, manifest);
-    json_key(w, "strategy");
-    json_put_str(w, manifest->strategy);
-    json_key(w, "deterministic");
-    json_put_bool(w, manifest->deterministic);
+    json_member_str(w, "strategy", manifest->strategy);
+    json_member_bool(w, "deterministic", manifest->deterministic);
     json_close_object(w);
 }
 

@@ -230,18 +230,6 @@ bool plan_parse(struct arena *arena, const struct json *json, const struct plan 
 
 /* ---- printing ---- */
 
-static void print_int(struct json_writer *w, const char *key, int64_t value)
-{
-    json_key(w, key);
-    json_put_int(w, value);
-}
-
-static void print_str(struct json_writer *w, const char *key, struct str value)
-{
-    json_key(w, key);
-    json_put_str(w, value);
-}
-
 static void print_lists(struct json_writer *w, const struct plan_region *region)
 {
     json_key(w, "stmts");
@@ -262,10 +250,10 @@ static void print_tiles(struct json_writer *w, const struct plan_region *region)
     json_open_array(w);
     for (size_t i = 0; i < region->tile_count; i++) {
         json_open_object(w);
-        print_str(w, "index", region->tiles[i].index);
-        print_int(w, "block", region->tiles[i].block);
-        print_int(w, "thread", region->tiles[i].thread);
-        print_int(w, "step", region->tiles[i].step);
+        json_member_str(w, "index", region->tiles[i].index);
+        json_member_int(w, "block", region->tiles[i].block);
+        json_member_int(w, "thread", region->tiles[i].thread);
+        json_member_int(w, "step", region->tiles[i].step);
         json_close_object(w);
     }
     json_close_array(w);
@@ -277,9 +265,8 @@ static void print_stages(struct json_writer *w, const struct plan_region *region
     json_open_array(w);
     for (size_t i = 0; i < region->stage_count; i++) {
         json_open_object(w);
-        print_str(w, "tensor", region->stages[i].tensor);
-        json_key(w, "staging");
-        json_put_text(w, staging_name(region->stages[i].staging));
+        json_member_str(w, "tensor", region->stages[i].tensor);
+        json_member_text(w, "staging", staging_name(region->stages[i].staging));
         json_close_object(w);
     }
     json_close_array(w);
@@ -293,36 +280,34 @@ static void print_region(struct json_writer *w, const struct plan_region *region
     print_stages(w, region);
     json_key(w, "threads");
     doc_put_triple(w, region->threads);
-    print_int(w, "vector", region->vector);
-    print_int(w, "depth", region->depth);
-    print_int(w, "split", region->split);
+    json_member_int(w, "vector", region->vector);
+    json_member_int(w, "depth", region->depth);
+    json_member_int(w, "split", region->split);
     json_key(w, "mma");
     doc_put_triple(w, region->mma);
-    json_key(w, "precision");
-    json_put_text(w, compute_name(region->precision));
-    print_str(w, "layout", region->layout);
+    json_member_text(w, "precision", compute_name(region->precision));
+    json_member_str(w, "layout", region->layout);
     json_close_object(w);
 }
 
 static void print_edge(struct json_writer *w, const struct plan_edge *edge)
 {
     json_open_object(w);
-    print_str(w, "tensor", edge->tensor);
-    print_int(w, "from", (int64_t)edge->from);
-    print_int(w, "to", (int64_t)edge->to);
-    json_key(w, "residency");
-    json_put_text(w, residency_name(edge->residency));
+    json_member_str(w, "tensor", edge->tensor);
+    json_member_int(w, "from", (int64_t)edge->from);
+    json_member_int(w, "to", (int64_t)edge->to);
+    json_member_text(w, "residency", residency_name(edge->residency));
     json_close_object(w);
 }
 
 void plan_print(struct json_writer *w, const struct plan *plan)
 {
     json_open_object(w);
-    print_int(w, "plan", 1);
+    json_member_int(w, "plan", 1);
     json_key(w, "op");
     doc_put_hash(w, &plan->op);
-    print_str(w, "track", plan->track);
-    print_str(w, "machine", plan->machine);
+    json_member_str(w, "track", plan->track);
+    json_member_str(w, "machine", plan->machine);
     json_key(w, "regions");
     json_open_array(w);
     for (size_t i = 0; i < plan->region_count; i++)
@@ -335,8 +320,7 @@ void plan_print(struct json_writer *w, const struct plan *plan)
     json_close_array(w);
     json_key(w, "guard");
     doc_put_formula(w, plan->guard);
-    json_key(w, "deterministic");
-    json_put_bool(w, plan->deterministic);
+    json_member_bool(w, "deterministic", plan->deterministic);
     json_close_object(w);
 }
 

@@ -63,16 +63,12 @@ bool task_parse(struct arena *arena, const struct json *json, const struct task 
 void task_print(struct json_writer *w, const struct task *task)
 {
     json_open_object(w);
-    json_key(w, "task");
-    json_put_int(w, 1);
+    json_member_int(w, "task", 1);
     json_key(w, "op");
     doc_put_hash(w, &task->op);
-    json_key(w, "op_name");
-    json_put_str(w, task->op_name);
-    json_key(w, "track");
-    json_put_str(w, task->track);
-    json_key(w, "machine");
-    json_put_str(w, task->machine);
+    json_member_str(w, "op_name", task->op_name);
+    json_member_str(w, "track", task->track);
+    json_member_str(w, "machine", task->machine);
     json_key(w, "dims");
     json_open_object(w);
     for (size_t i = 0; i < task->dim_count; i++) {
