@@ -11,7 +11,7 @@
 #include "verify/check/check_int.h"
 
 static const struct {
-    int sm;
+    long sm;
     size_t smem_bytes_max;
 } arch_table[] = {
     {50, 48 << 10},   {60, 48 << 10},   {70, 96 << 10},  {72, 96 << 10},
@@ -20,15 +20,10 @@ static const struct {
     {103, 227 << 10}, {110, 227 << 10}, {120, 99 << 10}, {121, 99 << 10},
 };
 
-int arch_sm(const char *arch)
+size_t check_smem_bytes_max(const char *arch)
 {
     const char *digits = strchr(arch, '_');
-
-    return digits == NULL ? 0 : (int)strtol(digits + 1, NULL, 10);
-}
-
-size_t arch_smem_bytes_max(int sm)
-{
+    const long sm = digits == NULL ? 0 : strtol(digits + 1, NULL, 10);
     size_t bytes = 48 << 10;
 
     for (size_t i = 0; i < COUNT_OF(arch_table); i++)

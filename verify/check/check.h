@@ -63,6 +63,9 @@ bool check_candidate(struct arena *arena, const struct op *op, const struct cand
 bool check_admission(struct arena *arena, const struct op *op, const struct check_options *options,
                      struct str *flags, struct err *err) MUST_USE;
 
+/* Opt-in shared memory of a block of "sm_90a" and the like; 48 KiB for an unknown name. */
+size_t check_smem_bytes_max(const char *arch);
+
 /* The derived verify shapes of DESIGN section 2, as dims by name. */
 bool check_shapes(struct arena *arena, const struct op *op, const struct plan *plan,
                   const struct formula *guard, const struct shape **out, size_t *count,

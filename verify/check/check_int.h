@@ -12,7 +12,6 @@ struct subject {
     const struct check_options *options;
     const struct track *track;
     const char *arch;
-    int sm; /* 90 of "sm_90a"; 0 = not known */
     size_t smem_bytes_max;
     struct str ptx, cubin, log;
     const struct ptx_module *module;
@@ -20,8 +19,6 @@ struct subject {
 
 /* ---- limits.c: what an architecture allows ---- */
 
-int arch_sm(const char *arch);       /* 0 when the name has no number */
-size_t arch_smem_bytes_max(int sm);  /* opt-in shared memory a block */
 enum { ARCH_REGISTERS_MAX = 65536 }; /* of a block */
 enum { ARCH_THREADS_MAX = 1024 };    /* of a block */
 enum { ARCH_GRID_YZ_MAX = 65535 };

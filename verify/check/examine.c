@@ -396,6 +396,13 @@ static bool check_shapes_all(struct exam *exam, const struct shape *shapes, size
 
         if (!op_bind_shape(exam->arena, exam->subject->op, &shapes[i], &bound, err))
             return false;
+        if (!guard_admits(exam->subject->manifest->guard, bound)) {
+            exam->verdict->validity = VALIDITY_OFF_PLAN;
+            exam->verdict->reason =
+                STR_LIT("the manifest's guard excludes the shape that was asked for");
+            *failed = true;
+            return true;
+        }
         exam->measure = i + 1 == count;
         if (!check_shape(exam, bound, i + 2 >= count, i, failed, err))
             return false;

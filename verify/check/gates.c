@@ -164,14 +164,13 @@ bool check_candidate(struct arena *arena, const struct op *op, const struct cand
         .options = options,
         .track = track,
         .arch = arch,
-        .sm = arch_sm(arch),
     };
     bool go_on = screen(&passage, op, candidate);
 
     if (go_on && !compile(&passage, candidate, arch, compiler, &made, &go_on, err))
         return false;
     subject.smem_bytes_max =
-        options->smem_bytes_max > 0 ? options->smem_bytes_max : arch_smem_bytes_max(subject.sm);
+        options->smem_bytes_max > 0 ? options->smem_bytes_max : check_smem_bytes_max(arch);
     subject.ptx = made.ptx;
     subject.cubin = made.cubin;
     subject.log = made.log;
