@@ -88,17 +88,16 @@ isa_objs  = $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(filter $(1)/i
 objects   = $(foreach m,$(1),$(patsubst %.c,$(BUILD)/%.o,$(call sources,$(m))) $(call isa_objs,$(m)) \
               $(EMBED_$(m):%=$(BUILD)/embed/%.o))
 libs      = $(call unique,$(foreach m,$(1),$(LIBS_$(m))))
-ALL      := $(MODULES)
-all_objs := $(call objects,$(ALL))
-all_libs := $(call libs,$(ALL))
+archives  = $(foreach m,$(1),$(BUILD)/$(m).a)
 
 unit_sources := $(foreach m,$(MODULES),$(wildcard tests/unit/$(m)/test_*.c))
 UNIT         := $(unit_sources:%.c=$(BUILD)/%)
 INTEGRATION  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/integration/test_*.c))
 FUZZ         := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 TIDY         := $(BUILD)/tests/tidy/tidy
-PROGRAMS     := $(if $(wildcard agent/main.c),$(BUILD)/$(PROG))
+PROGRAM      := $(BUILD)/$(PROG)
 HEADERS      := $(wildcard $(addsuffix /*.h,$(MODULES)))
+CLANG_FORMAT  = $(shell sh tools/deps.sh which-clang-format)
 FORMAT        = $(shell find base solver synth memory verify agent tests -name '*.[ch]' \
                   -not -path '*/prelude/*' -not -path 'tests/cases/*')
 
@@ -106,15 +105,16 @@ FORMAT        = $(shell find base solver synth memory verify agent tests -name '
 .SECONDARY:
 .SECONDEXPANSION:
 .PHONY: all demo check check-all unit integration fuzz headers tidy format bless deps clean
+.PHONY: $(MODULES:%=unit/%)
 
-all: $(PROGRAMS)
+all: $(if $(wildcard agent/main.c),$(PROGRAM))
 unit: $(UNIT)
 $(foreach m,$(MODULES),$(eval unit/$(m): $(filter $(BUILD)/tests/unit/$(m)/test_%,$(UNIT))))
 integration: $(INTEGRATION)
 fuzz: $(FUZZ)
 
-$(BUILD)/$(PROG): $(BUILD)/agent/main.o $(all_objs)
-	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(all_libs)
+$(PROGRAM): $(BUILD)/agent/main.o $(call objects,$(MODULES))
+	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(call libs,$(MODULES))
 	@ln -sfn $(notdir $(BUILD))/$(PROG) build/$(PROG)
 
 $(BUILD)/%.o: %.c
@@ -137,27 +137,34 @@ $(BUILD)/embed/%.o: %
 	  $$name $$name $$name '$<' $$name '.section .note.GNU-stack,"",@progbits' | \
 	  $(CC) -c -x assembler -o $@ -
 
+# Tests link archives, of which the linker takes what is used: those of the modules given.  The folder
+# is newer when a file has come or gone.
+$(call archives,$(MODULES)): $(BUILD)/%.a: % $$(call objects,$$*)
+	@rm -f $@ && ar rcsT $@ $(filter %.o,$^)
+link = $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
+       -Wl,--start-group $(call archives,$(1)) -Wl,--end-group $(call libs,$(1))
+
 # tests/unit/MODULE/test_X links MODULE and what MODULE may depend on.
 test_module = $(patsubst $(BUILD)/tests/unit/%/,%,$(dir $(1)))
-$(UNIT): %: %.o $$(call objects,$$(call closure,$$(call test_module,$$@)))
-	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ \
-	  $(call libs,$(call closure,$(call test_module,$@))) -lcmocka
+$(UNIT): %: %.o $$(call archives,$$(call closure,$$(call test_module,$$@)))
+	$(call quiet,LD)$(call link,$(call closure,$(call test_module,$@))) -lcmocka
 
-$(INTEGRATION): %: %.o $(all_objs)
-	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(all_libs) -lcmocka
+# tests/integration may use everything.
+$(INTEGRATION): %: %.o $(call archives,$(MODULES))
+	$(call quiet,LD)$(call link,$(MODULES)) -lcmocka
 
 # A fuzz target is replayed over its corpus by `make check`, and explores with
 #   make CC=clang SAN=fuzzer,address,undefined fuzz-json SECONDS=60
 FUZZ_MAIN = $(if $(findstring fuzzer,$(SAN)),,$(BUILD)/tests/fuzz/replay.o)
-$(FUZZ): %: %.o $(FUZZ_MAIN) $(all_objs)
-	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(all_libs)
+$(FUZZ): %: %.o $(FUZZ_MAIN) $(call archives,$(MODULES))
+	$(call quiet,LD)$(call link,$(MODULES))
 
 fuzz-%: $(BUILD)/tests/fuzz/fuzz_%
 	@mkdir -p $(BUILD)/corpus-$*
 	$< -max_total_time=$(or $(SECONDS),60) $(BUILD)/corpus-$* tests/fuzz/corpus/$*
 
-$(TIDY): $(TIDY).o $(call objects,base)
-	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_base)
+$(TIDY): $(TIDY).o $(BUILD)/base.a
+	$(call quiet,LD)$(call link,base)
 
 # Every header compiles on its own.
 headers: $(HEADERS:%=$(BUILD)/%.ok)
@@ -165,8 +172,33 @@ $(BUILD)/%.h.ok: %.h
 	@mkdir -p $(@D)
 	$(call quiet,HDR)$(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only -x c $< -MF $@.d -MT $@ && touch $@
 
+tidy: $(TIDY)
+	$(call quiet,TIDY)$(TIDY) $(foreach m,$(MODULES),$(m):$(subst $(space),$(comma),$(strip $(m) $(DEPS_$(m)))))
+	$(if $(CLANG_FORMAT),@$(CLANG_FORMAT) --dry-run --Werror $(FORMAT), \
+	  @echo "tidy: no clang-format 14 here; get it with: make deps" >&2; exit 1)
+
 format:
-	clang-format-14 -i $(FORMAT)
+	$(or $(CLANG_FORMAT),clang-format-14) -i $(FORMAT)
+
+deps:
+	@sh tools/deps.sh check-all
+
+demo:
+	@sh tools/deps.sh demo
+	+@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/$(PROG)
+	@sh tools/demo.sh $(BUILD)/$(PROG)
+
+check check-all:
+	@sh tools/deps.sh $@
+	+@MAKE='$(MAKE)' JOBS=$(JOBS) sh tools/check.sh $@
+
+# Golden files are rewritten by the scripts that compare them.
+bless: $(PROGRAM)
+	@set -e; for script in $(wildcard tests/golden/*.sh); do \
+	  BLESS=1 PROGRAM=$(PROGRAM) sh $$script; done; git status --short tests/golden
+
+print-%:
+	@echo '$($*)'
 
 clean:
 	rm -rf build
