@@ -4,10 +4,9 @@
  * A data set is one filling of the inputs together with INTERP_BOUND's values: the fp64 meaning of
  * the spec and, per element, how far an honest candidate of the track may be from it.
  *
- * Two cautions keep honest candidates from being refused.  Where the inputs are finite but the
- * meaning is not (a data class drives an exponential over the edge), the element decides nothing.
- * And the spec itself, run as typed, is one honest candidate: where that one overflows, the element
- * decides nothing either.  Neither caution helps a candidate that is wrong on finite data.
+ * An element decides nothing where the bound is infinite (something on the way may overflow), or
+ * where the inputs are finite but their meaning is not.  That caution helps no candidate that is
+ * wrong on ordinary data, and data sets that decide nothing are counted.
  */
 #include <math.h>
 
@@ -67,20 +66,19 @@ static size_t tensors_kept(const struct op *op, size_t *keep)
     return count;
 }
 
-static bool interpret(struct arena *arena, const struct dataset *set, enum interp_mode mode,
-                      struct values **out, struct err *err)
+static bool interpret(struct arena *arena, struct dataset *set, struct err *err)
 {
     const struct op *op = set->bound->op;
     const struct interp_inputs inputs = {(const void *const *)set->data};
     size_t *keep = arena_array(arena, size_t, op->tensor_count);
     struct values *values = arena_array(arena, struct values, op->tensor_count);
-    const struct interp_options options = {
-        .mode = mode, .track = set->track, .keep = keep, .keep_count = tensors_kept(op, keep)};
+    const struct interp_options options = {.mode = INTERP_BOUND,
+                                           .track = set->track,
+                                           .keep = keep,
+                                           .keep_count = tensors_kept(op, keep)};
 
-    if (!interp_run(arena, set->bound, &inputs, &options, values, err))
-        return false;
-    *out = values;
-    return true;
+    set->want = values;
+    return interp_run(arena, set->bound, &inputs, &options, values, err);
 }
 
 static bool finite_inputs(const struct dataset *set)
@@ -89,7 +87,7 @@ static bool finite_inputs(const struct dataset *set)
 }
 
 /* Marks what the reference does not decide and counts the rest. */
-static void mark_undecided(struct arena *arena, struct dataset *set, const struct values *typed)
+static void mark_undecided(struct arena *arena, struct dataset *set)
 {
     const struct op *op = set->bound->op;
 
@@ -106,9 +104,8 @@ static void mark_undecided(struct arena *arena, struct dataset *set, const struc
         set->undecided[t] = arena_array(arena, bool, (size_t)want->count + 1);
         for (int64_t i = 0; i < want->count; i++) {
             const bool open = want->open != NULL && want->open[i];
-            const bool lost =
-                finite_inputs(set) && (!isfinite(want->reals[i]) || !isfinite(typed[t].reals[i]));
-            const bool unbounded = isfinite(want->reals[i]) && !isfinite(want->bounds[i]);
+            const bool lost = finite_inputs(set) && !isfinite(want->reals[i]);
+            const bool unbounded = !isfinite(want->bounds[i]);
 
             set->undecided[t][i] = open || lost || unbounded;
             set->decided -= set->undecided[t][i];
@@ -122,12 +119,10 @@ bool dataset_make(struct arena *arena, const struct bound_op *bound, const struc
 {
     struct dataset set = {
         .bound = bound, .track = track, .class = class, .secret = secret, .call = call};
-    struct values *typed;
 
-    if (!dataset_fill(arena, &set, err) || !interpret(arena, &set, INTERP_BOUND, &set.want, err) ||
-        !interpret(arena, &set, INTERP_TYPED, &typed, err))
+    if (!dataset_fill(arena, &set, err) || !interpret(arena, &set, err))
         return err_context(err, "reference");
-    mark_undecided(arena, &set, typed);
+    mark_undecided(arena, &set);
     *out = set;
     return true;
 }
