@@ -111,4 +111,17 @@ void json_member_int(struct json_writer *w, const char *key, int64_t value);
 void json_member_real(struct json_writer *w, const char *key, double value);
 void json_member_bool(struct json_writer *w, const char *key, bool value);
 
+/* ---- bytes, and 64 bits without sign (json_bytes.c) ---- */
+
+/* Valid UTF-8 without NUL: a JSON string holds it unchanged. */
+bool json_is_text(struct str s);
+/* Member KEY if the bytes are text, else KEY_base64. */
+void json_member_bytes(struct json_writer *w, const char *key, struct str bytes);
+bool json_need_bytes(struct arena *arena, const struct json *object, const char *key,
+                     struct str *out, struct err *err) MUST_USE;
+/* 16 lower-case hexadecimal digits. */
+void json_member_u64(struct json_writer *w, const char *key, uint64_t value);
+bool json_need_u64(const struct json *object, const char *key, uint64_t *out,
+                   struct err *err) MUST_USE;
+
 #endif

@@ -52,6 +52,17 @@ static size_t utf8_len(const unsigned char *at, size_t len)
     return need;
 }
 
+bool json_is_text(struct str s)
+{
+    for (size_t i = 0; i < s.len;) {
+        size_t len = utf8_len((const unsigned char *)s.at + i, s.len - i);
+        if (len == 0 || s.at[i] == 0)
+            return false;
+        i += len;
+    }
+    return true;
+}
+
 static void write_ascii(struct buf *out, unsigned char c)
 {
     static const char *const named[128] = {

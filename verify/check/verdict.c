@@ -9,7 +9,6 @@
  * cut when printed, since they are texts for people (compiler logs, fault sentences).
  */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/panic.h"
 
@@ -20,7 +19,6 @@ enum {
     FAILED_MAX = 1000,
     SAMPLES_MAX = 1000000,
     RANK_MAX = 8,
-    SEED_DIGITS = 16,
     UTF8_GROWTH = 3 /* an invalid byte is written as U+FFFD */
 };
 
@@ -156,27 +154,6 @@ static bool read_failed(struct arena *arena, const struct json *json, struct ver
     return true;
 }
 
-/* 64 bits do not fit a JSON integer, so the seed is hexadecimal text. */
-static bool read_seed(const struct json *json, uint64_t *out, struct err *err)
-{
-    const struct json *value;
-    uint64_t seed = 0;
-    if (!json_need(json, "seed", JSON_STRING, &value, err))
-        return false;
-    for (size_t i = 0; i < value->string.len; i++) {
-        char c = value->string.at[i];
-        bool digit = c >= '0' && c <= '9';
-        if (value->string.len != SEED_DIGITS || (!digit && (c < 'a' || c > 'f')))
-            break;
-        seed = seed << 4 | (uint64_t)(digit ? c - '0' : c - 'a' + 10);
-        if (i + 1 == SEED_DIGITS) {
-            *out = seed;
-            return true;
-        }
-    }
-    return json_fail(value, err, "expected %d lower-case hexadecimal digits", SEED_DIGITS);
-}
-
 static bool read_times(struct arena *arena, const struct json *json, struct verdict *v,
                        struct err *err)
 {
@@ -225,7 +202,7 @@ bool verdict_parse(struct arena *arena, const struct json *json, struct verdict 
         !read_checks(json, &v, err) || !read_gates(arena, json, &v, err) ||
         !read_failed(arena, json, &v, err) || !read_text(json, "track", &v.track, err) ||
         !read_text(json, "arch", &v.arch, err) || !read_text(json, "executor", &v.executor, err) ||
-        !read_seed(json, &v.seed, err) ||
+        !json_need_u64(json, "seed", &v.seed, err) ||
         !json_need(json, "observed", JSON_OBJECT, &observed, err) ||
         !observed_parse(arena, observed, &v.observed, err) || !read_times(arena, json, &v, err) ||
         !read_text(json, "flags", &v.flags, err) || !agree(json, &v, err))
@@ -313,13 +290,6 @@ static void print_times(struct json_writer *w, const struct verdict *v)
     json_close_array(w);
 }
 
-static void print_seed(struct json_writer *w, uint64_t seed)
-{
-    char digits[SEED_DIGITS + 1];
-    snprintf(digits, sizeof(digits), "%016" PRIx64, seed);
-    json_member_text(w, "seed", digits);
-}
-
 static void print_checks(struct json_writer *w, const struct verdict *v)
 {
     json_key(w, "checks");
@@ -347,7 +317,7 @@ void verdict_print(struct json_writer *w, const struct verdict *v, bool with_tim
     print_text(w, "track", v->track);
     print_text(w, "arch", v->arch);
     print_text(w, "executor", v->executor);
-    print_seed(w, v->seed);
+    json_member_u64(w, "seed", v->seed);
     json_key(w, "observed");
     observed_print(w, &v->observed);
     if (with_times)
