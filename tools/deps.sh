@@ -38,13 +38,13 @@ as_root() {
 
 install_missing() {
     [ -n "$missing" ] || return 0
-    echo "deps: installing$missing"
+    echo "deps: installing ${missing# }"
     if ! command -v apt-get >/dev/null 2>&1; then
-        echo "deps: this machine has no apt-get; please install:$missing" >&2
+        echo "deps: this machine has no apt-get; please install: ${missing# }" >&2
         exit 1
     fi
     if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null 2>&1; then
-        echo "deps: neither root nor sudo here; please run as root: apt-get install$missing" >&2
+        echo "deps: neither root nor sudo here; as root: apt-get install ${missing# }" >&2
         exit 1
     fi
     as_root apt-get update -q -o Acquire::Retries=3 >build/deps/apt.log 2>&1 ||
@@ -53,7 +53,7 @@ install_missing() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
         -o Acquire::Retries=3 $missing >>build/deps/apt.log 2>&1 || {
         tail -n 5 build/deps/apt.log >&2
-        echo "deps: apt-get could not install$missing" >&2
+        echo "deps: could not install; as root: apt-get install ${missing# }" >&2
         return 1
     }
     missing=
