@@ -27,20 +27,30 @@
  */
 enum interp_mode { INTERP_REAL, INTERP_TYPED, INTERP_BOUND };
 
+/* Order of float sums in INTERP_TYPED, so that the spread of honest orders can be measured:
+ * index order, its reverse, a balanced tree, 256 interleaved accumulators joined by a tree. */
+enum interp_order { ORDER_SEQUENTIAL, ORDER_REVERSED, ORDER_PAIRWISE, ORDER_STRIDED };
+
 /* One tensor's elements: `reals` for float dtypes, `ints` for integer and bool. */
 struct values {
     int64_t count;
     double *reals;
     int64_t *ints;
-    double *bounds; /* INTERP_BOUND, float dtypes; NULL otherwise */
-    bool *open; /* INTERP_BOUND, where a choice upstream is undecided: anything is accepted; or NULL
-                 */
+    double *bounds; /* INTERP_BOUND: largest honest |candidate - value|, infinite where open; for
+                       integers and bools see interp_accepts; NULL in the other modes */
+    bool *open;     /* INTERP_BOUND, where anything is accepted: a choice upstream is undecided, the
+                       value may overflow its type, or it is not finite although the policy
+                       promises finite inputs; NULL = nowhere */
+    const uint64_t *choices; /* argmax, argmin in INTERP_BOUND: bit p of the element's choice_words
+                                words is set when position p can be the extremum; else NULL */
+    size_t choice_words;
 };
 
 struct interp_options {
     enum interp_mode mode;
     const struct track *track; /* INTERP_BOUND: NULL = the op's first */
     int threads;               /* 0 = all cores */
+    enum interp_order order;   /* INTERP_TYPED */
     /* Keep only these tensors' values (all declared outputs when NULL). */
     const size_t *keep;
     size_t keep_count;

@@ -1,0 +1,548 @@
+/*
+ * Bounds: how far may an honest kernel's value of this operation be from the real one?
+ *
+ * Running error analysis.  With v = f(x, y), |x' - x| <= bx, |y' - y| <= by for every honest x',
+ * y': bound = (largest change of f over the box) + cost * u * scale u is the type's unit roundoff,
+ * cost * scale what an honest evaluation of f may lose.  Changes are taken at the ends of the
+ * interval where f is monotone, so steep functions are safe.  An infinite bound means open: any
+ * candidate value is accepted, e.g. behind a division by what may be 0, or where the value may
+ * overflow its type.
+ *
+ * Costs of functions in f32: CUDA Programming Guide, "Mathematical Functions", maximum errors in
+ * ulp (1 ulp <= 2 u): exp 1, exp2 2, expm1 1, log 1, log1p 1, sqrt 0 (approx 1), rsqrt 2, division
+ * 0 (fdividef 2), sin cos 2, tan 4, asin acos 2 to 4, sinh 3, cosh 2, tanh 2, erf 2, erfc 4, pow 4
+ * to 8; intrinsics: __expf 2 + floor(abs(1.173 x)), __exp10f likewise, __logf 2^-21.41 absolute
+ * near 1 and 3 ulp elsewhere, __sinf 2^-21.41 absolute in [-pi, pi], __powf as exp2(y log2 x).  We
+ * allow about twice that, because kernels compose them: 1 / s, e^x - 1, 1 - 2 / (1 + e^2x).
+ * Everything stays below 2^-18 relative at ordinary arguments, a hundredth of what tanh.approx or
+ * bf16 lose.
+ *
+ * Sums of K terms a, in units of u * sum|a|, largest error seen (facts/verification section 3, and
+ * tests/unit/solver/ir/test_interp_bound.c):
+ *     zero mean, any order                    4.1 for every K
+ *     positive, one accumulator               0.9 .. 1.0 * sqrt(K)
+ * The error of an addition is u times the partial sum, so what matters is how large partial sums
+ * get: with P the largest in index order, 4 sqrt(K) P / sum|a| is 4 sqrt(K) for positive terms and
+ * about 6 for zero-mean ones.  Hence units = max(16, 4 sqrt(K) P / sum|a|), and never more than the
+ * K - 1 that no order exceeds.  Tensor cores truncate where they accumulate, K / 8 times, so
+ * products get K / 8 * P / sum|a| too.  Sums in types narrower than f32 may stagnate: K - 1.
+ * A compensated sum is within 2 u sum|a| + O(K u^2) (Kahan; Higham 2002, section 4.3): 3 u + K u^2.
+ *
+ * Products whose factors the track rounds to u_in: what rounding does to this very sum, for each
+ * factor alone, plus 4 u_in sqrt(sum (ab)^2) for other honest roundings (ties, scales folded into
+ * a factor, factors computed in another order).  Rounding both factors has a standard deviation of
+ * 0.59 u_in in that unit, so 4 is seven of them, and does not grow with K as bf16's error on a tf32
+ * track (8 times larger) does.
+ *
+ * Exact integers below 1 / u cost nothing, in any order.
+ */
+#include <math.h>
+
+#include "base/panic.h"
+
+#include "solver/ir/interp_int.h"
+
+/* One operand or result: value and bound. */
+struct ball {
+    double v, b;
+};
+
+double bound_flush(enum dtype dtype)
+{
+    if (dtype == DTYPE_F64)
+        return 0x1p-1022;
+    if (dtype == DTYPE_F32)
+        return 0x1p-126;
+    return dtype_tiny(dtype) / 2;
+}
+
+/* Overflow opens; anything inexact may also be flushed. */
+static double settle(enum dtype dtype, double v, double b)
+{
+    if (!(b < INFINITY) || (isfinite(v) && fabs(v) + b > dtype_max(dtype)))
+        return INFINITY;
+    return b > 0 ? b + bound_flush(dtype) : 0;
+}
+
+/* Of a value that is not finite: exact when it comes from exact operands or infinite ones. */
+static double settle_special(const struct ball *args, size_t count)
+{
+    bool special = false;
+    bool open = false;
+    bool exact = true;
+    for (size_t i = 0; i < count; i++) {
+        special |= !isfinite(args[i].v);
+        open |= !(args[i].b < INFINITY);
+        exact &= args[i].b == 0;
+    }
+    return !open && (special || exact) ? 0 : INFINITY;
+}
+
+/* What `cost` units are worth: intrinsics of narrow types are no worse than 3. */
+static double units(enum dtype dtype, double cost)
+{
+    bool wide = dtype == DTYPE_F32 || dtype == DTYPE_F64;
+    return (wide ? cost : fmin(cost, 3)) * dtype_unit_roundoff(dtype);
+}
+
+static bool is_whole(double x)
+{
+    return fabs(x) < 0x1p51 && (x + 0x1.8p52) - 0x1.8p52 == x;
+}
+
+static bool is_power_of_two(double x)
+{
+    int exponent;
+    return fabs(frexp(x, &exponent)) == 0.5;
+}
+
+/* Sum or product of exactly known integers, small enough for the type. */
+static bool is_integral(enum dtype dtype, const struct ball *x, const struct ball *y, double v)
+{
+    double limit = 1 / dtype_unit_roundoff(dtype);
+    return x->b == 0 && y->b == 0 && fabs(v) <= limit && fabs(x->v) <= limit &&
+           fabs(y->v) <= limit && is_whole(x->v) && is_whole(y->v);
+}
+
+/* ---- arithmetic ---- */
+
+static double bound_add(enum dtype dtype, const struct ball *x, const struct ball *y, double v)
+{
+    bool exact = (x->b == 0 && x->v == 0) || (y->b == 0 && y->v == 0);
+    if (exact || is_integral(dtype, x, y, v))
+        return x->b + y->b;
+    return x->b + y->b + units(dtype, 1) * (fabs(v) + x->b + y->b);
+}
+
+double bound_mul(enum dtype dtype, double x, double bx, double y, double by, double v)
+{
+    double moved = fabs(x) * by + fabs(y) * bx + bx * by;
+    struct ball a = {x, bx};
+    struct ball b = {y, by};
+    bool exact = (bx == 0 && is_power_of_two(x)) || (by == 0 && is_power_of_two(y)) ||
+                 (moved == 0 && v == 0);
+    if (exact || is_integral(dtype, &a, &b, v))
+        return moved;
+    return moved + units(dtype, 1) * (fabs(v) + moved);
+}
+
+static double bound_div(enum dtype dtype, const struct ball *x, const struct ball *y, double v)
+{
+    double least = fabs(y->v) - y->b;
+    if (!(least > 0))
+        return INFINITY;
+    double moved = (x->b + fabs(v) * y->b) / least;
+    if (moved == 0 && (v == 0 || is_power_of_two(y->v)))
+        return 0;
+    return moved + units(dtype, 6) * (fabs(v) + moved);
+}
+
+static double bound_fma(enum dtype dtype, const struct ball *a, double v)
+{
+    double p = a[0].v * a[1].v;
+    struct ball product = {p, bound_mul(dtype, a[0].v, a[0].b, a[1].v, a[1].b, p)};
+    return bound_add(dtype, &product, &a[2], v);
+}
+
+static double bound_extremum(bool max, const struct ball *x, const struct ball *y, double v)
+{
+    if (!(x->b < INFINITY && y->b < INFINITY))
+        return INFINITY;
+    double low = max ? fmax(x->v - x->b, y->v - y->b) : fmin(x->v - x->b, y->v - y->b);
+    double high = max ? fmax(x->v + x->b, y->v + y->b) : fmin(x->v + x->b, y->v + y->b);
+    return fmax(v - low, high - v);
+}
+
+/* ---- functions ---- */
+
+static double apply(enum expr_op op, double x)
+{
+    union cell in = {.f = x};
+    union cell out;
+    eval_function(op, &in, &out);
+    return out.f;
+}
+
+/* Where the function is defined; outside, an honest value may be NaN. */
+static bool in_domain(enum expr_op op, double low, double high)
+{
+    if (op == EXPR_LOG || op == EXPR_LOG2 || op == EXPR_RSQRT)
+        return low > 0;
+    if (op == EXPR_LOG1P)
+        return low > -1;
+    if (op == EXPR_SQRT)
+        return low >= 0;
+    return (op != EXPR_ASIN && op != EXPR_ACOS) || (low >= -1 && high <= 1);
+}
+
+/* Largest change of a monotone function over [x - b, x + b], cut at `least`. */
+static double swing(enum expr_op op, const struct ball *x, double least, double v)
+{
+    if (x->b == 0)
+        return 0;
+    if ((op == EXPR_EXP || op == EXPR_EXPM1) && x->b < 0x1p-6)
+        return (op == EXPR_EXP ? v : v + 1) * (x->b + x->b * x->b);
+    double low = fmin(x->v, fmax(x->v - x->b, least));
+    double high = x->v + x->b;
+    if (!in_domain(op, low, high))
+        return INFINITY;
+    return fmax(fabs(apply(op, low) - v), fabs(apply(op, high) - v));
+}
+
+static double swing_tan(const struct ball *x, double v)
+{
+    const double pi = 3.14159265358979323846;
+    double low = x->v - x->b;
+    double high = x->v + x->b;
+    if (floor(low / pi + 0.5) != floor(high / pi + 0.5))
+        return INFINITY;
+    return fmax(fabs(tan(low) - v), fabs(tan(high) - v));
+}
+
+/* Error of an honest evaluation in units of u, absolute. */
+static double function_cost(enum expr_op op, double x, double v)
+{
+    double size = fabs(v);
+    if (op == EXPR_EXP)
+        return (8 + 3 * fabs(x)) * size;
+    if (op == EXPR_EXP2)
+        return (8 + 2 * fabs(x)) * size;
+    if (op == EXPR_EXPM1)
+        return (8 + 3 * fabs(x)) * fabs(v + 1) + 8 * size;
+    if (op == EXPR_SQRT || op == EXPR_RSQRT)
+        return 6 * size;
+    if (op == EXPR_LOG || op == EXPR_LOG2 || op == EXPR_LOG1P)
+        return 8 * fmax(size, 1);
+    if (op == EXPR_TAN)
+        return 16 * (1 + v * v);
+    if (op == EXPR_SINH || op == EXPR_COSH)
+        return (8 + 3 * fabs(x)) * fmax(size, 1);
+    return op == EXPR_ERFC ? 16 * size : 8 * fmax(size, 1);
+}
+
+static bool is_step(enum expr_op op)
+{
+    return op == EXPR_FLOOR || op == EXPR_CEIL || op == EXPR_TRUNC || op == EXPR_RINT ||
+           op == EXPR_SIGN;
+}
+
+static double bound_function(enum dtype dtype, enum expr_op op, const struct ball *x, double least,
+                             double v)
+{
+    if (op == EXPR_NEG || op == EXPR_ABS)
+        return x->b;
+    if (!(x->b < INFINITY))
+        return INFINITY;
+    if (is_step(op))
+        return swing(op, x, least, v);
+    double moved;
+    if (op == EXPR_SIN || op == EXPR_COS)
+        moved = fmin(x->b, 2);
+    else if (op == EXPR_TAN)
+        moved = swing_tan(x, v);
+    else if (op == EXPR_COSH)
+        moved = x->b == 0 ? 0 : fmax(cosh(fabs(x->v) + x->b) - v, v - 1);
+    else
+        moved = swing(op, x, least, v);
+    bool exact = fabs(x->v) <= 1 && x->v == rint(x->v) && v == rint(v) && op != EXPR_ERF;
+    if (moved == 0 && exact)
+        return 0;
+    return moved + units(dtype, function_cost(op, x->v, v)) + units(dtype, 2) * moved;
+}
+
+static double bound_pow(enum dtype dtype, const struct ball *x, const struct ball *y, double v)
+{
+    double moved = 0;
+    if (x->b > 0 || y->b > 0) {
+        bool whole = y->b == 0 && y->v == rint(y->v);
+        if (!(x->v - x->b > 0) && !(whole && y->v >= 0))
+            return INFINITY;
+        for (int i = 0; i < 4; i++) {
+            double corner =
+                pow(i & 1 ? x->v + x->b : x->v - x->b, i & 2 ? y->v + y->b : y->v - y->b);
+            moved = fmax(moved, fabs(corner - v));
+        }
+        if (fabs(x->v) <= x->b)
+            moved = fmax(moved, fabs(v));
+    }
+    double slope = v != 0 ? fabs(log(fabs(v))) : 0;
+    return moved + units(dtype, (16 + 4 * slope) * fabs(v));
+}
+
+static double bound_atan2(enum dtype dtype, const struct ball *y, const struct ball *x, double v)
+{
+    const double turn = 6.283185307179586;
+    double radius = hypot(y->v, x->v) - hypot(y->b, x->b);
+    double moved = y->b + x->b > 0 ? (y->b + x->b) / fmax(radius, 0x1p-1000) : 0;
+    bool wraps = x->v - x->b <= 0 && y->b > 0 && fabs(y->v) <= y->b;
+    return (wraps ? turn : fmin(moved, turn)) + units(dtype, 8 * fmax(fabs(v), 1));
+}
+
+static double bound_fmod(const struct ball *x, const struct ball *y)
+{
+    if (x->b == 0 && y->b == 0)
+        return 0;
+    double least = fabs(y->v) - y->b;
+    if (!(least > 0))
+        return INFINITY;
+    double q = trunc(x->v / y->v);
+    double far = (fabs(x->v) + x->b) / least;
+    double near = (fabs(x->v) - x->b) / (fabs(y->v) + y->b);
+    bool decided = trunc(far) == fabs(q) && (near >= fabs(q)) && (q != 0 || near >= 0);
+    return decided ? x->b + fabs(q) * y->b : INFINITY;
+}
+
+/* ---- choices ---- */
+
+static double undecided(bool yes)
+{
+    return yes ? 1 : 0;
+}
+
+static double bound_test(enum expr_op op, const struct ball *x, const struct ball *y)
+{
+    if (op == EXPR_AND || op == EXPR_OR) {
+        bool settles = op == EXPR_OR; /* the value that decides alone */
+        bool by_x = x->b == 0 && (x->v != 0) == settles;
+        bool by_y = y->b == 0 && (y->v != 0) == settles;
+        return undecided(!by_x && !by_y && x->b + y->b > 0);
+    }
+    double reach = x->b + y->b;
+    return undecided(reach > 0 && !(fabs(x->v - y->v) > reach));
+}
+
+static double bound_where(const struct ball *args, double v)
+{
+    const struct ball *c = &args[0];
+    if (c->b == 0)
+        return c->v != 0 ? args[1].b : args[2].b;
+    double reach = fmax(args[1].b, args[2].b) + fabs(args[1].v - args[2].v);
+    return isfinite(v) && reach < INFINITY ? reach : INFINITY;
+}
+
+static double bound_int(enum expr_op op, enum dtype dtype, const struct ball *args, double v)
+{
+    const struct ball *x = &args[0];
+    const struct ball *y = &args[1];
+    if (x->b == 0 && y->b == 0)
+        return 0;
+    double b = INFINITY;
+    if (op == EXPR_NEG || op == EXPR_ABS)
+        b = x->b;
+    else if (op == EXPR_ADD || op == EXPR_SUB)
+        b = x->b + y->b;
+    else if (op == EXPR_MUL)
+        b = fabs(x->v) * y->b + fabs(y->v) * x->b + x->b * y->b;
+    else if (op == EXPR_MIN || op == EXPR_MAX)
+        b = bound_extremum(op == EXPR_MAX, x, y, v);
+    else if (op == EXPR_NOT || op == EXPR_BITXOR || op == EXPR_BITAND || op == EXPR_BITOR)
+        b = dtype == DTYPE_BOOL ? 1 : INFINITY;
+    double limit = ldexp(1, (int)dtype_bytes(dtype) * 8 - 1) - 1;
+    if (dtype == DTYPE_BOOL)
+        limit = 2;
+    return b <= limit && fabs(v) + b <= limit ? b : INFINITY;
+}
+
+/* ---- lanes ---- */
+
+static double bound_float(const struct insn *insn, const struct ball *args, double least, double v)
+{
+    enum dtype dtype = insn->dtype;
+    enum expr_op op = insn->op;
+    if (op == EXPR_ADD || op == EXPR_SUB)
+        return bound_add(dtype, &args[0], &args[1], v);
+    if (op == EXPR_MUL)
+        return bound_mul(dtype, args[0].v, args[0].b, args[1].v, args[1].b, v);
+    if (op == EXPR_DIV)
+        return bound_div(dtype, &args[0], &args[1], v);
+    if (op == EXPR_FMA)
+        return bound_fma(dtype, args, v);
+    if (op == EXPR_MIN || op == EXPR_MAX)
+        return bound_extremum(op == EXPR_MAX, &args[0], &args[1], v);
+    if (op == EXPR_POW)
+        return bound_pow(dtype, &args[0], &args[1], v);
+    if (op == EXPR_ATAN2)
+        return bound_atan2(dtype, &args[0], &args[1], v);
+    if (op == EXPR_FMOD)
+        return bound_fmod(&args[0], &args[1]);
+    return bound_function(dtype, op, &args[0], least, v);
+}
+
+/* The operands of lane i. */
+static void load_balls(const struct worker *w, const struct insn *insn, size_t i, struct ball *args)
+{
+    for (size_t a = 0; a < COUNT_OF(insn->args) && insn->args[a] != OP_NONE; a++) {
+        const struct reg *reg = &w->regs[insn->args[a]];
+        bool is_float = dtype_is_float(w->kernel->insns[insn->args[a]].dtype);
+        union cell cell = reg->at[i * reg->step];
+        args[a] =
+            (struct ball){is_float ? cell.f : (double)cell.i, reg->bound[i * reg->bound_step]};
+    }
+}
+
+/* exp(p - m) is often computed as exp2(p c - m c), which loses u times the larger of both. */
+static double scale_cost(const struct worker *w, const struct insn *insn, size_t i, double v)
+{
+    struct ball args[3];
+    load_balls(w, &w->kernel->insns[insn->args[0]], i, args);
+    double size = fmax(fabs(args[0].v), fabs(args[1].v));
+    return isfinite(size) ? units(insn->dtype, 2 * size * v) : 0;
+}
+
+static double bound_lane(const struct worker *w, const struct insn *insn, const struct ball *args,
+                         size_t count, union cell value, size_t i)
+{
+    bool is_float = dtype_is_float(insn->dtype);
+    double v = is_float ? value.f : (double)value.i;
+    if (insn->op == EXPR_WHERE)
+        return bound_where(args, v);
+    if (insn->op >= EXPR_LT && insn->op <= EXPR_OR)
+        return bound_test(insn->op, &args[0], &args[1]);
+    if (insn->op == EXPR_ISNAN || insn->op == EXPR_ISINF)
+        return undecided(!(args[0].b < INFINITY));
+    if (!is_float)
+        return bound_int(insn->op, insn->dtype, args, v);
+    if (!isfinite(v))
+        return settle_special(args, count);
+    double b = bound_float(insn, args, w->kernel->insns[insn->args[0]].least, v);
+    if (insn->scaled_exp && b > 0)
+        b += scale_cost(w, insn, i, v);
+    return settle(insn->dtype, v, b);
+}
+
+static bool all_exact(const struct worker *w, const struct insn *insn, size_t count)
+{
+    for (size_t a = 0; a < count; a++) {
+        const struct reg *reg = &w->regs[insn->args[a]];
+        if (reg->bound_step != 0 || reg->bound[0] != 0)
+            return false;
+    }
+    return true;
+}
+
+void bound_op_lanes(const struct worker *w, const struct insn *insn, const struct reg *dst,
+                    size_t n)
+{
+    size_t count = 0;
+    while (count < COUNT_OF(insn->args) && insn->args[count] != OP_NONE)
+        count++;
+    if (!dtype_is_float(insn->dtype) && all_exact(w, insn, count)) {
+        for (size_t i = 0; i < n; i++)
+            dst->own_bound[i] = 0;
+        return;
+    }
+    struct ball args[COUNT_OF(insn->args)] = {{0, 0}};
+    for (size_t i = 0; i < n; i++) {
+        load_balls(w, insn, i, args);
+        dst->own_bound[i] = bound_lane(w, insn, args, count, dst->own[i], i);
+    }
+}
+
+/* ---- conversions ---- */
+
+static bool narrows(enum dtype from, enum dtype to)
+{
+    return dtype_unit_roundoff(to) > dtype_unit_roundoff(from) || dtype_max(to) < dtype_max(from);
+}
+
+/* A rounding that the spec asks for: every rounding of a value in reach. */
+static double bound_cast(const struct conversion *c, const struct ball *x, double v)
+{
+    if (!isfinite(v))
+        return x->b == 0 ? 0 : INFINITY;
+    if (!c->tf32 && !narrows(c->from, c->to))
+        return x->b + fabs(x->v - v);
+    double low = c->tf32 ? tf32_round(x->v - x->b) : dtype_round(c->to, x->v - x->b);
+    double high = c->tf32 ? tf32_round(x->v + x->b) : dtype_round(c->to, x->v + x->b);
+    double b = fmax(v - low, high - v);
+    return b < INFINITY ? b : INFINITY;
+}
+
+/* A value that the real meaning leaves as it is, but an honest kernel stores in a narrower type. */
+static double bound_assign(const struct conversion *c, const struct ball *x)
+{
+    bool fits = x->b == 0 && dtype_round(c->to, x->v) == x->v;
+    if (!isfinite(x->v) || !narrows(c->from, c->to) || fits)
+        return x->b;
+    return settle(c->to, x->v, x->b + dtype_unit_roundoff(c->to) * (fabs(x->v) + x->b));
+}
+
+static double bound_to_int(const struct conversion *c, const struct ball *x, int64_t v)
+{
+    if (c->to == DTYPE_BOOL)
+        return undecided(x->b > 0 && !(fabs(x->v) > x->b));
+    if (x->b == 0)
+        return 0;
+    double low = trunc(x->v - x->b);
+    double high = trunc(x->v + x->b);
+    double limit = ldexp(1, (int)dtype_bytes(c->to) * 8 - 1) - 1;
+    if (!(low >= -limit && high <= limit))
+        return INFINITY;
+    return fmax(high - (double)v, (double)v - low);
+}
+
+static double bound_conversion(const struct conversion *c, const struct ball *x, union cell out)
+{
+    bool from_float = dtype_is_float(c->from);
+    bool to_float = dtype_is_float(c->to);
+    if (from_float && to_float)
+        return c->is_cast ? bound_cast(c, x, out.f) : bound_assign(c, x);
+    if (from_float)
+        return bound_to_int(c, x, out.i);
+    if (to_float) {
+        bool fits = dtype_round(c->to, x->v) == x->v;
+        return settle(c->to, out.f, x->b + (fits ? 0 : units(c->to, 1) * (fabs(x->v) + x->b)));
+    }
+    if (c->to == DTYPE_BOOL)
+        return undecided(x->b > 0 && !(fabs(x->v) > x->b));
+    double limit = ldexp(1, (int)dtype_bytes(c->to) * 8 - 1) - 1;
+    return x->b == 0 || fabs(x->v) + x->b <= limit ? x->b : INFINITY;
+}
+
+void bound_convert(const struct conversion *c, const struct reg *src, const struct reg *dst,
+                   size_t n)
+{
+    bool from_float = dtype_is_float(c->from);
+    for (size_t i = 0; i < n; i++) {
+        union cell in = src->at[i * src->step];
+        struct ball x = {from_float ? in.f : (double)in.i, src->bound[i * src->bound_step]};
+        dst->own_bound[i] = x.b < INFINITY ? bound_conversion(c, &x, dst->own[i]) : INFINITY;
+    }
+}
+
+/* ---- sums ---- */
+
+/* Units of u * sum|terms| that honest orders of summing `count` terms may lose. */
+static double sum_units(const struct kernel *k, const struct acc *acc, size_t at, double count)
+{
+    double abs = acc->field[ACC_ABS][at];
+    double share = abs > 0 ? fmin(acc->field[ACC_PEAK][at] / abs, 1) : 0;
+    double u = dtype_unit_roundoff(k->dtype);
+    if (k->dtype != DTYPE_F32 && k->dtype != DTYPE_F64)
+        return count - 1;
+    double any = 4 * sqrt(count) * share;
+    double truncating = k->is_product ? count / 8 * share : 0;
+    double plain = fmin(count - 1, fmax(16, fmax(any, truncating)));
+    if (k->summation == SUMMATION_COMPENSATED)
+        plain = fmin(plain, 3 + count * u);
+    return k->dtype == DTYPE_F64 ? 2 * plain : plain;
+}
+
+double bound_sum(const struct kernel *k, const struct acc *acc, size_t at, int64_t count)
+{
+    double v = acc->value[at].f;
+    double b = acc->field[ACC_BOUND][at];
+    double abs = acc->field[ACC_ABS][at];
+    double u = dtype_unit_roundoff(k->dtype);
+    if (!isfinite(v))
+        return b < INFINITY ? 0 : INFINITY;
+    if (k->is_contraction) {
+        double random = 4 * k->factor_roundoff * sqrt(acc->field[ACC_SQUARE][at]);
+        b += random + fabs(acc->field[ACC_ROUND_A][at]) + fabs(acc->field[ACC_ROUND_B][at]);
+    }
+    if (acc->field[ACC_INEXACT][at] != 0 || abs > 1 / u)
+        b += sum_units(k, acc, at, (double)count) * u * abs;
+    if (acc->field[ACC_PEAK][at] + b > dtype_max(k->dtype))
+        return INFINITY;
+    return settle(k->dtype, v, b);
+}
