@@ -59,11 +59,20 @@
  * tensors (gather).  A read that can leave its tensor must be written pad(...), which yields 0 or
  * the given value there.
  *
+ * The target's indices may carry ":" formula too (a temporary whose extent follows from nothing
+ * else, a slice); with ":" plain subscripts need not agree with the extent, only be inside.
+ *
  * Types: literals take the other operand's type; float with int gives the float; among floats,
  * among ints, the wider (f16 with bf16 is an error that asks for a cast); a bare literal statement
  * is f32 or i64. Integer / and % floor; x / 0 is 0; overflow wraps at the type's width.  Math
  * functions of integers are errors.  Comparison gives bool.  min and max propagate NaN, argmax
  * takes the first (NaN wins). In the real meaning only explicit casts round.
+ * A statement's value has exactly its target's type: y[i] = bf16(s[i]).  Operands keep their own
+ * dtype where it differs from the operation's (n * x[n] with i64 n, f32 x): they are converted to
+ * expr_operand_dtype, which is no cast and does not round in the real meaning.  Bools do not mix
+ * with numbers; conditions are bool; % is for integers (fmod for floats).
+ * `dims` may also be an array of one-member objects and `tracks` an array of names: the canonical
+ * form, where order matters.
  */
 enum {
     OP_DIMS_MAX = 32,
@@ -164,7 +173,8 @@ struct expr {
     size_t loop;     /* EXPR_INDEX: position in stmt.loops */
     size_t dim;      /* EXPR_DIM: position in op.dims */
     size_t tensor;   /* EXPR_READ */
-    const struct expr *const *subs; /* EXPR_READ: rank of the tensor */
+    size_t rank;     /* EXPR_READ: subscripts, as many as the tensor's rank */
+    const struct expr *const *subs; /* EXPR_READ */
     const struct expr *pad;         /* EXPR_READ: value outside; NULL = proved inside */
     const struct expr *args[3];
     struct op_place place;
@@ -369,6 +379,9 @@ bool expr_affine(const struct bound_op *bound, const struct stmt *stmt, const st
 bool expr_interval(const struct bound_op *bound, size_t stmt, const struct expr *expr, int64_t *low,
                    int64_t *high);
 bool expr_reads_data(const struct expr *expr); /* some EXPR_READ inside */
+/* The type in which an operation's operands meet: its dtype; of a comparison (or isnan) the common
+ * type of its arguments; of where() that of its two values. */
+enum dtype expr_operand_dtype(const struct expr *expr);
 
 /* Calls visit for every node, parents before children; pads and subscripts included. */
 typedef void expr_visitor(void *context, const struct expr *expr);

@@ -1,0 +1,133 @@
+/* Names, look-ups and walks over ops and expressions. */
+#include <string.h>
+
+#include "base/panic.h"
+
+#include "solver/ir/op_int.h"
+
+const char *expr_op_name(enum expr_op op)
+{
+    switch (op) {
+    case EXPR_FLOAT:
+        return "float";
+    case EXPR_INT:
+        return "int";
+    case EXPR_INDEX:
+        return "index";
+    case EXPR_DIM:
+        return "dim";
+    case EXPR_READ:
+        return "read";
+    case EXPR_CAST:
+        return "cast";
+    case EXPR_OP_COUNT:
+        break;
+#define X(id, text, arity, class)                                                                  \
+    case EXPR_##id:                                                                                \
+        return text;
+        EXPR_OPS(X)
+#undef X
+    }
+    panic("expression operation %d", (int)op);
+}
+
+const char *reduce_op_name(enum reduce_op op)
+{
+    switch (op) {
+    case REDUCE_NONE:
+        return "none";
+#define X(id, text)                                                                                \
+    case REDUCE_##id:                                                                              \
+        return text;
+        REDUCE_OPS(X)
+#undef X
+    }
+    panic("reduction %d", (int)op);
+}
+
+const char *compute_name(enum compute compute)
+{
+    switch (compute) {
+    case COMPUTE_F64:
+        return "f64";
+    case COMPUTE_F32:
+        return "f32";
+    case COMPUTE_TF32:
+        return "tf32";
+    case COMPUTE_F16:
+        return "f16";
+    case COMPUTE_BF16:
+        return "bf16";
+    }
+    panic("compute %d", (int)compute);
+}
+
+size_t op_tensor_find(const struct op *op, const char *name)
+{
+    for (size_t i = 0; i < op->tensor_count; i++)
+        if (str_equal(op->tensors[i].name, str_from(name)))
+            return i;
+    return OP_NONE;
+}
+
+size_t op_dim_find(const struct op *op, struct str name)
+{
+    for (size_t i = 0; i < op->dim_count; i++)
+        if (str_equal(op->dims[i].name, name))
+            return i;
+    return OP_NONE;
+}
+
+bool op_track_find(const struct op *op, struct str name, const struct track **out)
+{
+    for (size_t i = 0; i < op->track_count; i++)
+        if (str_equal(op->tracks[i].name, name)) {
+            *out = &op->tracks[i];
+            return true;
+        }
+    return false;
+}
+
+void expr_walk(const struct expr *expr, expr_visitor *visit, void *context)
+{
+    visit(context, expr);
+    for (size_t i = 0; expr->op == EXPR_READ && i < expr->rank; i++)
+        expr_walk(expr->subs[i], visit, context);
+    if (expr->pad)
+        expr_walk(expr->pad, visit, context);
+    for (int i = 0; i < 3 && expr->args[i]; i++)
+        expr_walk(expr->args[i], visit, context);
+}
+
+static void note_data(void *context, const struct expr *e)
+{
+    if (e->op == EXPR_READ)
+        *(bool *)context = true;
+}
+
+bool expr_reads_data(const struct expr *expr)
+{
+    bool reads = false;
+    expr_walk(expr, note_data, &reads);
+    return reads;
+}
+
+static bool child_equal(const struct expr *a, const struct expr *b)
+{
+    return a && b ? expr_equal(a, b) : a == b;
+}
+
+bool expr_equal(const struct expr *a, const struct expr *b)
+{
+    if (a->op != b->op || a->dtype != b->dtype || a->tf32 != b->tf32 || a->integer != b->integer ||
+        memcmp(&a->real, &b->real, sizeof(a->real)) != 0 || a->loop != b->loop ||
+        a->dim != b->dim || a->tensor != b->tensor || a->rank != b->rank)
+        return false;
+    for (size_t i = 0; a->op == EXPR_READ && i < a->rank; i++)
+        if (!expr_equal(a->subs[i], b->subs[i]))
+            return false;
+    for (int i = 0; i < 3; i++)
+        if (!child_equal(a->args[i], b->args[i]))
+            return false;
+    return child_equal(a->pad, b->pad);
+}
