@@ -37,6 +37,7 @@
  * Exact integers below 1 / u cost nothing, in any order.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/panic.h"
 
@@ -47,21 +48,28 @@ struct ball {
     double v, b;
 };
 
-double bound_flush(enum dtype dtype)
+struct limits bound_limits(enum dtype dtype)
 {
+    if (!dtype_is_float(dtype))
+        return (struct limits){.max = INFINITY};
+    struct limits limits = {.unit = dtype_unit_roundoff(dtype),
+                            .max = dtype_max(dtype),
+                            .flush = dtype_tiny(dtype) / 2,
+                            .wide = dtype == DTYPE_F32 || dtype == DTYPE_F64};
+    limits.whole = 1 / limits.unit;
     if (dtype == DTYPE_F64)
-        return 0x1p-1022;
+        limits.flush = 0x1p-1022;
     if (dtype == DTYPE_F32)
-        return 0x1p-126;
-    return dtype_tiny(dtype) / 2;
+        limits.flush = 0x1p-126;
+    return limits;
 }
 
 /* Overflow opens; anything inexact may also be flushed. */
-static double settle(enum dtype dtype, double v, double b)
+static double settle(const struct limits *t, double v, double b)
 {
-    if (!(b < INFINITY) || (isfinite(v) && fabs(v) + b > dtype_max(dtype)))
+    if (!(b < INFINITY) || (isfinite(v) && fabs(v) + b > t->max))
         return INFINITY;
-    return b > 0 ? b + bound_flush(dtype) : 0;
+    return b > 0 ? b + t->flush : 0;
 }
 
 /* Of a value that is not finite: exact when it comes from exact operands or infinite ones. */
@@ -79,10 +87,9 @@ static double settle_special(const struct ball *args, size_t count)
 }
 
 /* What `cost` units are worth: intrinsics of narrow types are no worse than 3. */
-static double units(enum dtype dtype, double cost)
+static double units(const struct limits *t, double cost)
 {
-    bool wide = dtype == DTYPE_F32 || dtype == DTYPE_F64;
-    return (wide ? cost : fmin(cost, 3)) * dtype_unit_roundoff(dtype);
+    return (t->wide ? cost : fmin(cost, 3)) * t->unit;
 }
 
 static bool is_whole(double x)
@@ -92,41 +99,45 @@ static bool is_whole(double x)
 
 static bool is_power_of_two(double x)
 {
-    int exponent;
-    return fabs(frexp(x, &exponent)) == 0.5;
-}
-
-/* Sum or product of exactly known integers, small enough for the type. */
-static bool is_integral(enum dtype dtype, const struct ball *x, const struct ball *y, double v)
-{
-    double limit = 1 / dtype_unit_roundoff(dtype);
-    return x->b == 0 && y->b == 0 && fabs(v) <= limit && fabs(x->v) <= limit &&
-           fabs(y->v) <= limit && is_whole(x->v) && is_whole(y->v);
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return (bits & ((UINT64_C(1) << 52) - 1)) == 0 && x != 0 && isfinite(x);
 }
 
 /* ---- arithmetic ---- */
 
-static double bound_add(enum dtype dtype, const struct ball *x, const struct ball *y, double v)
+/* Both exactly known integers, and the result small enough for the type. */
+static bool is_integral(const struct limits *t, double x, double y, double v)
 {
-    bool exact = (x->b == 0 && x->v == 0) || (y->b == 0 && y->v == 0);
-    if (exact || is_integral(dtype, x, y, v))
-        return x->b + y->b;
-    return x->b + y->b + units(dtype, 1) * (fabs(v) + x->b + y->b);
+    return fabs(v) <= t->whole && fabs(x) <= t->whole && fabs(y) <= t->whole && is_whole(x) &&
+           is_whole(y);
 }
 
-double bound_mul(enum dtype dtype, double x, double bx, double y, double by, double v)
+static double bound_add(const struct limits *t, const struct ball *x, const struct ball *y,
+                        double v)
+{
+    double moved = x->b + y->b;
+    if (x->b == 0 && (x->v == 0 || (y->b == 0 && is_integral(t, x->v, y->v, v))))
+        return moved;
+    if (y->b == 0 && y->v == 0)
+        return moved;
+    return moved + t->unit * (fabs(v) + moved);
+}
+
+double bound_mul(const struct limits *t, double x, double bx, double y, double by, double v)
 {
     double moved = fabs(x) * by + fabs(y) * bx + bx * by;
-    struct ball a = {x, bx};
-    struct ball b = {y, by};
-    bool exact = (bx == 0 && is_power_of_two(x)) || (by == 0 && is_power_of_two(y)) ||
-                 (moved == 0 && v == 0);
-    if (exact || is_integral(dtype, &a, &b, v))
+    if (bx == 0 && (is_power_of_two(x) || x == 0))
         return moved;
-    return moved + units(dtype, 1) * (fabs(v) + moved);
+    if (by == 0 && (is_power_of_two(y) || y == 0))
+        return moved;
+    if (bx == 0 && by == 0 && is_integral(t, x, y, v))
+        return moved;
+    return moved + t->unit * (fabs(v) + moved);
 }
 
-static double bound_div(enum dtype dtype, const struct ball *x, const struct ball *y, double v)
+static double bound_div(const struct limits *t, const struct ball *x, const struct ball *y,
+                        double v)
 {
     double least = fabs(y->v) - y->b;
     if (!(least > 0))
@@ -134,14 +145,14 @@ static double bound_div(enum dtype dtype, const struct ball *x, const struct bal
     double moved = (x->b + fabs(v) * y->b) / least;
     if (moved == 0 && (v == 0 || is_power_of_two(y->v)))
         return 0;
-    return moved + units(dtype, 6) * (fabs(v) + moved);
+    return moved + units(t, 6) * (fabs(v) + moved);
 }
 
-static double bound_fma(enum dtype dtype, const struct ball *a, double v)
+static double bound_fma(const struct limits *t, const struct ball *a, double v)
 {
     double p = a[0].v * a[1].v;
-    struct ball product = {p, bound_mul(dtype, a[0].v, a[0].b, a[1].v, a[1].b, p)};
-    return bound_add(dtype, &product, &a[2], v);
+    struct ball product = {p, bound_mul(t, a[0].v, a[0].b, a[1].v, a[1].b, p)};
+    return bound_add(t, &product, &a[2], v);
 }
 
 static double bound_extremum(bool max, const struct ball *x, const struct ball *y, double v)
@@ -226,8 +237,8 @@ static bool is_step(enum expr_op op)
            op == EXPR_SIGN;
 }
 
-static double bound_function(enum dtype dtype, enum expr_op op, const struct ball *x, double least,
-                             double v)
+static double bound_function(const struct limits *t, enum expr_op op, const struct ball *x,
+                             double least, double v)
 {
     if (op == EXPR_NEG || op == EXPR_ABS)
         return x->b;
@@ -247,10 +258,11 @@ static double bound_function(enum dtype dtype, enum expr_op op, const struct bal
     bool exact = fabs(x->v) <= 1 && x->v == rint(x->v) && v == rint(v) && op != EXPR_ERF;
     if (moved == 0 && exact)
         return 0;
-    return moved + units(dtype, function_cost(op, x->v, v)) + units(dtype, 2) * moved;
+    return moved + units(t, function_cost(op, x->v, v)) + units(t, 2) * moved;
 }
 
-static double bound_pow(enum dtype dtype, const struct ball *x, const struct ball *y, double v)
+static double bound_pow(const struct limits *t, const struct ball *x, const struct ball *y,
+                        double v)
 {
     double moved = 0;
     if (x->b > 0 || y->b > 0) {
@@ -266,16 +278,17 @@ static double bound_pow(enum dtype dtype, const struct ball *x, const struct bal
             moved = fmax(moved, fabs(v));
     }
     double slope = v != 0 ? fabs(log(fabs(v))) : 0;
-    return moved + units(dtype, (16 + 4 * slope) * fabs(v));
+    return moved + units(t, (16 + 4 * slope) * fabs(v));
 }
 
-static double bound_atan2(enum dtype dtype, const struct ball *y, const struct ball *x, double v)
+static double bound_atan2(const struct limits *t, const struct ball *y, const struct ball *x,
+                          double v)
 {
     const double turn = 6.283185307179586;
     double radius = hypot(y->v, x->v) - hypot(y->b, x->b);
     double moved = y->b + x->b > 0 ? (y->b + x->b) / fmax(radius, 0x1p-1000) : 0;
     bool wraps = x->v - x->b <= 0 && y->b > 0 && fabs(y->v) <= y->b;
-    return (wraps ? turn : fmin(moved, turn)) + units(dtype, 8 * fmax(fabs(v), 1));
+    return (wraps ? turn : fmin(moved, turn)) + units(t, 8 * fmax(fabs(v), 1));
 }
 
 static double bound_fmod(const struct ball *x, const struct ball *y)
@@ -347,25 +360,25 @@ static double bound_int(enum expr_op op, enum dtype dtype, const struct ball *ar
 
 static double bound_float(const struct insn *insn, const struct ball *args, double least, double v)
 {
-    enum dtype dtype = insn->dtype;
+    const struct limits *t = &insn->limits;
     enum expr_op op = insn->op;
     if (op == EXPR_ADD || op == EXPR_SUB)
-        return bound_add(dtype, &args[0], &args[1], v);
+        return bound_add(t, &args[0], &args[1], v);
     if (op == EXPR_MUL)
-        return bound_mul(dtype, args[0].v, args[0].b, args[1].v, args[1].b, v);
+        return bound_mul(t, args[0].v, args[0].b, args[1].v, args[1].b, v);
     if (op == EXPR_DIV)
-        return bound_div(dtype, &args[0], &args[1], v);
+        return bound_div(t, &args[0], &args[1], v);
     if (op == EXPR_FMA)
-        return bound_fma(dtype, args, v);
+        return bound_fma(t, args, v);
     if (op == EXPR_MIN || op == EXPR_MAX)
         return bound_extremum(op == EXPR_MAX, &args[0], &args[1], v);
     if (op == EXPR_POW)
-        return bound_pow(dtype, &args[0], &args[1], v);
+        return bound_pow(t, &args[0], &args[1], v);
     if (op == EXPR_ATAN2)
-        return bound_atan2(dtype, &args[0], &args[1], v);
+        return bound_atan2(t, &args[0], &args[1], v);
     if (op == EXPR_FMOD)
         return bound_fmod(&args[0], &args[1]);
-    return bound_function(dtype, op, &args[0], least, v);
+    return bound_function(t, op, &args[0], least, v);
 }
 
 /* The operands of lane i. */
@@ -386,7 +399,7 @@ static double scale_cost(const struct worker *w, const struct insn *insn, size_t
     struct ball args[3];
     load_balls(w, &w->kernel->insns[insn->args[0]], i, args);
     double size = fmax(fabs(args[0].v), fabs(args[1].v));
-    return isfinite(size) ? units(insn->dtype, 2 * size * v) : 0;
+    return isfinite(size) ? units(&insn->limits, 2 * size * v) : 0;
 }
 
 static double bound_lane(const struct worker *w, const struct insn *insn, const struct ball *args,
@@ -407,7 +420,28 @@ static double bound_lane(const struct worker *w, const struct insn *insn, const 
     double b = bound_float(insn, args, w->kernel->insns[insn->args[0]].least, v);
     if (insn->scaled_exp && b > 0)
         b += scale_cost(w, insn, i, v);
-    return settle(insn->dtype, v, b);
+    return settle(&insn->limits, v, b);
+}
+
+/* Products and sums, which most work is: no gathering of operands. */
+static void bound_plain_lanes(const struct insn *insn, const struct reg *a, const struct reg *b,
+                              const struct reg *dst, size_t n)
+{
+    const struct limits *t = &insn->limits;
+    for (size_t i = 0; i < n; i++) {
+        struct ball args[2] = {
+            {a->at[i * a->step].f, a->bound[i * a->bound_step]},
+            {b->at[i * b->step].f, b->bound[i * b->bound_step]},
+        };
+        double v = dst->own[i].f;
+        double bound = insn->op == EXPR_MUL
+                           ? bound_mul(t, args[0].v, args[0].b, args[1].v, args[1].b, v)
+                           : bound_add(t, &args[0], &args[1], v);
+        bool ordinary = fabs(v) + bound <= t->max;
+        dst->own_bound[i] = ordinary      ? bound + (bound > 0 ? t->flush : 0)
+                            : isfinite(v) ? INFINITY
+                                          : settle_special(args, 2);
+    }
 }
 
 static bool all_exact(const struct worker *w, const struct insn *insn, size_t count)
@@ -429,6 +463,11 @@ void bound_op_lanes(const struct worker *w, const struct insn *insn, const struc
     if (!dtype_is_float(insn->dtype) && all_exact(w, insn, count)) {
         for (size_t i = 0; i < n; i++)
             dst->own_bound[i] = 0;
+        return;
+    }
+    bool plain = insn->op == EXPR_MUL || insn->op == EXPR_ADD || insn->op == EXPR_SUB;
+    if (plain && dtype_is_float(insn->dtype)) {
+        bound_plain_lanes(insn, &w->regs[insn->args[0]], &w->regs[insn->args[1]], dst, n);
         return;
     }
     struct ball args[COUNT_OF(insn->args)] = {{0, 0}};
@@ -464,7 +503,8 @@ static double bound_assign(const struct conversion *c, const struct ball *x)
     bool fits = x->b == 0 && dtype_round(c->to, x->v) == x->v;
     if (!isfinite(x->v) || !narrows(c->from, c->to) || fits)
         return x->b;
-    return settle(c->to, x->v, x->b + dtype_unit_roundoff(c->to) * (fabs(x->v) + x->b));
+    struct limits t = bound_limits(c->to);
+    return settle(&t, x->v, x->b + t.unit * (fabs(x->v) + x->b));
 }
 
 static double bound_to_int(const struct conversion *c, const struct ball *x, int64_t v)
@@ -491,7 +531,8 @@ static double bound_conversion(const struct conversion *c, const struct ball *x,
         return bound_to_int(c, x, out.i);
     if (to_float) {
         bool fits = dtype_round(c->to, x->v) == x->v;
-        return settle(c->to, out.f, x->b + (fits ? 0 : units(c->to, 1) * (fabs(x->v) + x->b)));
+        struct limits t = bound_limits(c->to);
+        return settle(&t, out.f, x->b + (fits ? 0 : t.unit * (fabs(x->v) + x->b)));
     }
     if (c->to == DTYPE_BOOL)
         return undecided(x->b > 0 && !(fabs(x->v) > x->b));
@@ -517,14 +558,13 @@ static double sum_units(const struct kernel *k, const struct acc *acc, size_t at
 {
     double abs = acc->field[ACC_ABS][at];
     double share = abs > 0 ? fmin(acc->field[ACC_PEAK][at] / abs, 1) : 0;
-    double u = dtype_unit_roundoff(k->dtype);
-    if (k->dtype != DTYPE_F32 && k->dtype != DTYPE_F64)
+    if (!k->limits.wide)
         return count - 1;
     double any = 4 * sqrt(count) * share;
     double truncating = k->is_product ? count / 8 * share : 0;
     double plain = fmin(count - 1, fmax(16, fmax(any, truncating)));
     if (k->summation == SUMMATION_COMPENSATED)
-        plain = fmin(plain, 3 + count * u);
+        plain = fmin(plain, 3 + count * k->limits.unit);
     return k->dtype == DTYPE_F64 ? 2 * plain : plain;
 }
 
@@ -533,16 +573,16 @@ double bound_sum(const struct kernel *k, const struct acc *acc, size_t at, int64
     double v = acc->value[at].f;
     double b = acc->field[ACC_BOUND][at];
     double abs = acc->field[ACC_ABS][at];
-    double u = dtype_unit_roundoff(k->dtype);
+    double u = k->limits.unit;
     if (!isfinite(v))
         return b < INFINITY ? 0 : INFINITY;
     if (k->is_contraction) {
         double random = 4 * k->factor_roundoff * sqrt(acc->field[ACC_SQUARE][at]);
         b += random + fabs(acc->field[ACC_ROUND_A][at]) + fabs(acc->field[ACC_ROUND_B][at]);
     }
-    if (acc->field[ACC_INEXACT][at] != 0 || abs > 1 / u)
+    if (acc->field[ACC_INEXACT][at] != 0 || abs > k->limits.whole)
         b += sum_units(k, acc, at, (double)count) * u * abs;
-    if (acc->field[ACC_PEAK][at] + b > dtype_max(k->dtype))
+    if (acc->field[ACC_PEAK][at] + b > k->limits.max)
         return INFINITY;
-    return settle(k->dtype, v, b);
+    return settle(&k->limits, v, b);
 }

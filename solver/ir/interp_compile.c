@@ -60,6 +60,7 @@ static size_t add(struct build *b, struct insn insn)
         return 0;
     }
     insn.loops = loops_of(b, &insn);
+    insn.limits = bound_limits(insn.dtype);
     b->insns[b->count] = insn;
     return b->count++;
 }
@@ -498,6 +499,7 @@ bool kernel_compile(struct arena *arena, struct interp *interp, size_t index, st
     k->insn_count = b.count;
     k->dtype = b.insns[k->result].dtype;
     k->is_float = dtype_is_float(k->dtype);
+    k->limits = bound_limits(k->dtype);
     k->summation = op->policy.summation;
     k->fixed = stmt->seq == OP_NONE ? 0 : 1;
     k->terms = 1;

@@ -227,7 +227,7 @@ static void collect_product(const struct worker *w, const struct reg *terms, siz
         double x = terms->at[i * terms->step].f;
         double p = acc->value[at].f;
         acc->value[at].f = p * x;
-        acc->field[ACC_BOUND][at] = bound_mul(w->kernel->dtype, p, acc->field[ACC_BOUND][at], x,
+        acc->field[ACC_BOUND][at] = bound_mul(&w->kernel->limits, p, acc->field[ACC_BOUND][at], x,
                                               terms->bound[i * terms->bound_step], p * x);
     }
 }

@@ -60,6 +60,15 @@ struct access {
     size_t pad; /* register, or OP_NONE */
 };
 
+/* What bounds need to know of a float type. */
+struct limits {
+    double unit; /* roundoff */
+    double max;
+    double whole; /* integers up to here are exact */
+    double flush; /* the least change: half the smallest subnormal; f32, f64: smallest normal */
+    bool wide;    /* f32, f64 */
+};
+
 enum insn_kind { INSN_CONST, INSN_LOOP, INSN_READ, INSN_CONVERT, INSN_OP };
 
 struct insn {
@@ -76,6 +85,7 @@ struct insn {
     size_t loop;
     union cell constant;
     double constant_bound;
+    struct limits limits; /* of dtype */
     const struct access *access;
     const struct expr *expr; /* for messages */
     double least;            /* no honest value is below; -inf when unknown */
@@ -103,6 +113,7 @@ struct kernel {
     int64_t terms; /* of the reduction, bounds aside */
     enum dtype dtype;
     bool is_float;
+    struct limits limits; /* of dtype */
     enum summation summation;
     bool is_product;     /* a sum of products of two reads */
     bool is_contraction; /* and a factor at least may be rounded on this track */
@@ -202,12 +213,10 @@ void bound_op_lanes(const struct worker *w, const struct insn *insn, const struc
 void bound_convert(const struct conversion *c, const struct reg *src, const struct reg *dst,
                    size_t n);
 /* Bound of x * y = v. */
-double bound_mul(enum dtype dtype, double x, double bx, double y, double by, double v);
+double bound_mul(const struct limits *limits, double x, double bx, double y, double by, double v);
 /* Bound of a sum of `count` terms in accumulator `at`. */
 double bound_sum(const struct kernel *k, const struct acc *acc, size_t at, int64_t count);
-/* The least change that a format makes: half its smallest subnormal, or for f32 and f64 the
- * smallest normal, because kernels may flush. */
-double bound_flush(enum dtype dtype);
+struct limits bound_limits(enum dtype dtype);
 
 /* interp_fold.c */
 void fold_begin(const struct worker *w, size_t lanes);
