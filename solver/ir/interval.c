@@ -194,7 +194,7 @@ static bool form_extreme(const struct domain *d, const struct linear *form, wide
     const struct stmt *stmt = &d->bound->op->stmts[d->stmt];
     wide total = sign * form->constant;
     for (size_t n = 0; n < stmt->loop_count; n++) {
-        wide part;
+        wide part = 0;
         if (stmt->loops[n].bound != RANGE_FULL)
             continue; /* with the loop it is tied to */
         if (!group_extreme(d, form, n, sign, &part))
