@@ -59,7 +59,8 @@ JOBS  := $(shell nproc 2>/dev/null || echo 2)
 CPPFLAGS := -I. -D_GNU_SOURCE -MMD -MP
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
             -Wpointer-arith -Wwrite-strings -Wformat=2 -Wconversion -Wno-sign-conversion
-CFLAGS   := -std=c17 -O2 -g -fno-common -fno-omit-frame-pointer -ffp-contract=off $(WARN)
+OPTIMISE := $(if $(SAN),-O1,-O2)
+CFLAGS   := -std=c17 $(OPTIMISE) -g -fno-common -fno-omit-frame-pointer -ffp-contract=off $(WARN)
 LDFLAGS  :=
 ifdef WERROR
 CFLAGS   += -Werror
@@ -88,7 +89,7 @@ isa_objs  = $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(filter $(1)/i
 objects   = $(foreach m,$(1),$(patsubst %.c,$(BUILD)/%.o,$(call sources,$(m))) $(call isa_objs,$(m)) \
               $(EMBED_$(m):%=$(BUILD)/embed/%.o))
 libs      = $(call unique,$(foreach m,$(1),$(LIBS_$(m))))
-archives  = $(foreach m,$(1),$(BUILD)/$(m).a)
+archives  = $(foreach m,$(1),$(if $(call objects,$(m)),$(BUILD)/$(m).a))
 
 unit_sources := $(foreach m,$(MODULES),$(wildcard tests/unit/$(m)/test_*.c))
 UNIT         := $(unit_sources:%.c=$(BUILD)/%)
