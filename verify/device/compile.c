@@ -386,7 +386,7 @@ static void judge_dead(struct arena *arena, const struct proc_result *child,
         out->why =
             format(arena, "the compiler needed more than %zu MiB", limits->memory_bytes >> 20);
     else
-        out->why = format(arena, "the compiler died (%s %d)",
+        out->why = format(arena, "the compiler died (%s %d); source nested too deep or too long?",
                           child->end == PROC_SIGNALLED ? "signal" : "exit status", child->status);
 }
 

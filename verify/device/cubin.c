@@ -331,6 +331,19 @@ static bool read_kernel(struct arena *arena, const struct elf *elf, size_t index
     return true;
 }
 
+/* Zeroed and initialised __device__ variables; an absurd sum stays absurd. */
+static uint64_t global_bytes(const struct elf *elf)
+{
+    static const char *const names[] = {".nv.global", ".nv.global.init"};
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        Elf64_Shdr section;
+        if (find_section(elf, str_from(names[i]), STR_LIT(""), &section))
+            bytes = section.sh_size > UINT64_MAX - bytes ? UINT64_MAX : bytes + section.sh_size;
+    }
+    return bytes;
+}
+
 static size_t count_entries(const struct elf *elf)
 {
     size_t count = 0;
@@ -360,6 +373,11 @@ bool cubin_read(struct arena *arena, struct str bytes, struct str log, struct cu
         if (is_entry(&symbol) && !read_kernel(arena, &elf, i, log, &kernels[done++], err))
             return false;
     }
-    *out = (struct cubin){.sm = elf.sm, .kernels = kernels, .kernel_count = count};
+    *out = (struct cubin){
+        .sm = elf.sm,
+        .global_bytes = global_bytes(&elf),
+        .kernels = kernels,
+        .kernel_count = count,
+    };
     return true;
 }

@@ -148,7 +148,8 @@ struct cubin_kernel {
     uint32_t cluster[3];
 };
 struct cubin {
-    int sm; /* 90 */
+    int sm;                /* 90 */
+    uint64_t global_bytes; /* of __device__ variables; a source may ask for a terabyte */
     const struct cubin_kernel *kernels;
     size_t kernel_count;
 };

@@ -297,6 +297,22 @@ static bool screen_host_word(struct screen *screen, const struct token *token, s
     return true;
 }
 
+/* The last two tokens are "##". */
+static bool after_paste(const struct screen *screen)
+{
+    const struct token *last = screen->last;
+    return is_punct(&last[0], '#') && is_punct(&last[1], '#') && last[0].at == last[1].at + 1;
+}
+
+/* "defined __has_include", "#ifdef __has_include": whether it exists, not what it says. */
+static bool only_named(const struct screen *screen)
+{
+    const struct token *last = screen->last;
+    return followed_by(screen, ")") || is_word(&last[0], "defined") ||
+           (screen->in_directive && is_punct(&last[0], '#') && !after_paste(screen) &&
+            !followed_by(screen, "("));
+}
+
 /* __has_include and its kin, where they stand. */
 static bool screen_probe(struct screen *screen, const struct token *token, struct err *err)
 {
@@ -306,14 +322,13 @@ static bool screen_probe(struct screen *screen, const struct token *token, struc
     bool probe = false;
     for (size_t i = 0; i < COUNT_OF(probes); i++)
         probe = probe || is_word(token, probes[i]);
-    if (!probe || followed_by(screen, ")")) /* as in defined(__has_include) */
+    if (!probe || only_named(screen))
         return true;
     if (screen->options->strict || !is_word(token, "__has_include"))
         return screen_refuse(&screen->text, token->at, "include the header, or do not", err,
                              "%.*s is not allowed", STR_ARG(token->text));
     if (!followed_by(screen, "("))
-        return is_word(&screen->last[0], "defined") ||
-               screen_refuse(&screen->text, token->at, "test for the header literally", err,
+        return screen_refuse(&screen->text, token->at, "test for the header literally", err,
                              "__has_include may only test a header written out");
     screen_skip_blank(&screen->lexer);
     screen->lexer.at++;
@@ -326,8 +341,8 @@ static bool screen_word(struct screen *screen, const struct token *token, struct
 {
     if (!screen_probe(screen, token, err))
         return false;
-    if (screen->options->strict && screen->in_directive && is_punct(&screen->last[0], '#') &&
-        is_punct(&screen->last[1], '#') && str_has_prefix(token->text, STR_LIT("include")))
+    if (screen->options->strict && screen->in_directive && after_paste(screen) &&
+        str_has_prefix(token->text, STR_LIT("include")))
         return screen_refuse(&screen->text, token->at, "write it out", err,
                              "a macro that pastes %.*s", STR_ARG(token->text));
     if (screen->depth > 0 || screen->in_directive)
