@@ -25,11 +25,12 @@
 enum {
     LADDER_MAX = 128,
     TRIES_MAX = 96,
-    /* Warp instructions an emulated launch may cost: about half a second.
-     * TUNING: matmul_naive at 100^3 is 0.4 M; measured with tests/integration/test_verify. */
-    SHAPE_PRICE_MAX = 3 << 20,
-    SHAPE_PRICE_GIVEN_MAX = 24 << 20, /* the spec asked for it */
-    SHAPE_PRICE_COMPANION = 1 << 18,
+    /* In warp instructions, about 40 ns each with all checks.  TUNING: the priciest two shapes see
+     * some 30 launches each, and a candidate should take a few seconds. */
+    SHAPE_PRICE_MAX = 1 << 20,
+    SHAPE_PRICE_GIVEN_MAX = 16 << 20, /* the spec asked for it */
+    SHAPE_PRICE_COMPANION = 1 << 17,
+    PRICE_ELEMENT = 4, /* filling, copying and comparing one */
     SMALL_VALUE_MAX = 48
 };
 
@@ -79,6 +80,15 @@ static bool threads_at(const struct manifest *manifest, const struct bound_op *b
     return true;
 }
 
+static double declared_elements(const struct bound_op *bound)
+{
+    double elements = 0;
+
+    for (size_t t = 0; t < bound->op->declared_count; t++)
+        elements += (double)bound->tensors[t].count;
+    return elements;
+}
+
 int64_t shape_price(const struct bound_op *bound, const struct manifest *manifest)
 {
     const struct op_count count = op_count(bound);
@@ -86,6 +96,7 @@ int64_t shape_price(const struct bound_op *bound, const struct manifest *manifes
     double price = ((double)count.flops + (double)count.bytes_unfused / 4) * 8 / 16;
     double warps;
 
+    price += declared_elements(bound) * PRICE_ELEMENT;
     if (manifest != NULL) {
         if (!threads_at(manifest, bound, &warps))
             return INT64_MAX;

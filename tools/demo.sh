@@ -1,0 +1,56 @@
+#!/bin/sh
+# `make demo`: from op specs to verified kernels, without GPU, key or network; then two kernels that
+# cheat and an honest one.  Ends with an error when anything is not as expected.
+#
+#     demo.sh [PROGRAM]
+set -u
+PROGRAM=${1:-build/warpwright}
+OUT=build/demo
+failures=0
+
+say() { printf '\n== %s\n\n' "$*"; }
+
+# expect STATUS COMMAND...: the command must end with that status.
+expect() {
+    wanted=$1
+    shift
+    "$@" 2>/dev/null
+    got=$?
+    if [ "$got" -ne "$wanted" ]; then
+        echo "   !! exit status $got, expected $wanted: $*"
+        failures=$((failures + 1))
+    fi
+}
+
+rm -rf "$OUT"
+mkdir -p "$OUT"
+
+say "1. From a spec, which says what is computed, to a kernel that is shown to compute it"
+sed -n '/"body"/,/\]/p' kernels/ops/softmax.json
+echo
+expect 0 "$PROGRAM" synth kernels/ops/softmax.json --llm none --attempts 2 --seed 1 --out "$OUT/softmax"
+echo
+echo "The accepted kernel ($OUT/softmax/kernel.cu) begins:"
+sed -n '/__global__/,$p' "$OUT/softmax/kernel.cu" 2>/dev/null | head -n 24 | sed 's/^/    | /'
+
+say "2. The same for other structures: maps, normalisations, contractions, stencils, attention"
+for op in gelu_erf layernorm matmul conv2d causal_attention; do
+    expect 0 "$PROGRAM" synth "kernels/ops/$op.json" --llm none --attempts 1 --seed 1 --out "$OUT/$op"
+done
+
+say "3. Nothing is believed: kernels that cheat"
+for cheat in h30b_tf32_inputs:gemm h23_missing_sync:rowsum; do
+    name=${cheat%:*}
+    sed -n '2s|^// ||p;3s|^// ||p' "tests/cases/cheats/$name.cu"
+    expect 1 "$PROGRAM" verify "tests/cases/ops/${cheat#*:}.json" "tests/cases/cheats/$name.cu" --seed 1
+    echo
+done
+
+say "4. And an honest one by somebody else is accepted"
+expect 0 "$PROGRAM" verify tests/cases/ops/softmax.json tests/cases/cheats/ok_softmax.cu --seed 1
+
+if [ "$failures" -ne 0 ]; then
+    printf '\n%d things were not as expected\n' "$failures"
+    exit 1
+fi
+printf '\nAll as expected.  Next: build/warpwright help\n'
