@@ -111,7 +111,7 @@ void json_member_int(struct json_writer *w, const char *key, int64_t value);
 void json_member_real(struct json_writer *w, const char *key, double value);
 void json_member_bool(struct json_writer *w, const char *key, bool value);
 
-/* ---- bytes, and 64 bits without sign (json_bytes.c) ---- */
+/* ---- bytes, documents, 64 bits without sign (json_bytes.c) ---- */
 
 /* Valid UTF-8 without NUL: a JSON string holds it unchanged. */
 bool json_is_text(struct str s);
@@ -119,6 +119,12 @@ bool json_is_text(struct str s);
 void json_member_bytes(struct json_writer *w, const char *key, struct str bytes);
 bool json_need_bytes(struct arena *arena, const struct json *object, const char *key,
                      struct str *out, struct err *err) MUST_USE;
+/* A document kept as its canonical text: nested when written, text again when read.  A text that is
+ * no JSON is written as a string, so that printing cannot fail. */
+bool json_is_canonical(struct str text);
+void json_member_document(struct json_writer *w, const char *key, struct str text);
+bool json_need_document(struct arena *arena, const struct json *object, const char *key,
+                        struct str *out, struct err *err) MUST_USE;
 /* 16 lower-case hexadecimal digits. */
 void json_member_u64(struct json_writer *w, const char *key, uint64_t value);
 bool json_need_u64(const struct json *object, const char *key, uint64_t *out,

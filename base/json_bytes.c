@@ -1,5 +1,6 @@
 /*
- * Values that JSON has no type for: bytes, and integers of 64 bits without sign.
+ * Values that JSON has no type for: bytes, documents kept as text, and integers of 64 bits without
+ * sign.
  *
  * Bytes that are text (UTF-8 without NUL) stay readable: member "source" holds them as they are.
  * Others go into "source_base64" (RFC 4648, padded).  Reading is strict, so that equal bytes have
@@ -13,6 +14,10 @@
 #include "base/panic.h"
 
 enum { KEY_BYTES_MAX = 64, U64_DIGITS = 16 };
+
+/* The writer keeps an old copy at each of JSON_DEPTH_MAX levels, and the tree is larger than text.
+ */
+#define SCRATCH_BYTES_MAX ((size_t)128 * JSON_BYTES_MAX)
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -104,6 +109,50 @@ bool json_need_bytes(struct arena *arena, const struct json *object, const char 
         return json_fail(encoded, err, "expected base64 with padding and without spaces");
     return true;
 }
+
+/* ---- documents ---- */
+
+bool json_is_canonical(struct str text)
+{
+    struct arena scratch;
+    struct buf out;
+    const struct json *json;
+    struct err err;
+    arena_init(&scratch, SCRATCH_BYTES_MAX);
+    buf_init(&out, &scratch, JSON_BYTES_MAX);
+    bool ok = json_parse(&scratch, text, "", &json, &err);
+    if (ok) {
+        json_write(&out, json);
+        ok = !out.overflow && str_equal(buf_view(&out), text);
+    }
+    arena_release(&scratch);
+    return ok;
+}
+
+void json_member_document(struct json_writer *w, const char *key, struct str text)
+{
+    const struct json *json;
+    struct err err;
+    json_key(w, key);
+    if (json_parse(w->out->arena, text, "", &json, &err))
+        json_put_tree(w, json);
+    else
+        json_put_str(w, text);
+}
+
+bool json_need_document(struct arena *arena, const struct json *object, const char *key,
+                        struct str *out, struct err *err)
+{
+    struct buf text;
+    const struct json *value = json_get(object, key);
+    if (!value)
+        return json_fail(object, err, "\"%s\" is missing; it must be a document", key);
+    buf_init(&text, arena, JSON_BYTES_MAX);
+    json_write(&text, value);
+    return buf_finish(&text, key, out, err);
+}
+
+/* ---- 64 bits ---- */
 
 void json_member_u64(struct json_writer *w, const char *key, uint64_t value)
 {

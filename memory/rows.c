@@ -49,23 +49,6 @@ static bool is_id(struct str s)
     return hash_parse(s, &hash);
 }
 
-static bool is_canonical(struct str text)
-{
-    struct arena scratch;
-    struct buf out;
-    const struct json *json;
-    struct err err;
-    arena_init(&scratch, (size_t)32 * JSON_BYTES_MAX);
-    buf_init(&out, &scratch, JSON_BYTES_MAX);
-    bool ok = json_parse(&scratch, text, "", &json, &err);
-    if (ok) {
-        json_write(&out, json);
-        ok = !out.overflow && str_equal(buf_view(&out), text);
-    }
-    arena_release(&scratch);
-    return ok;
-}
-
 /* What is wrong with a column's value, NULL if nothing. */
 static const char *complaint(const struct column *column, const void *at)
 {
@@ -80,7 +63,7 @@ static const char *complaint(const struct column *column, const void *at)
     case COLUMN_TEXT:
         return json_is_text(*(const struct str *)at) ? NULL : "a text is UTF-8 without NUL";
     case COLUMN_DOC:
-        return is_canonical(*(const struct str *)at) ? NULL : "a document is canonical JSON";
+        return json_is_canonical(*(const struct str *)at) ? NULL : "a document is canonical JSON";
     case COLUMN_REAL:
         return isnan(*(const double *)at) ? "NaN cannot be stored" : NULL;
     case COLUMN_BYTES:
@@ -106,19 +89,6 @@ bool row_check(const struct table *table, const void *row, struct err *err)
 
 /* ---- JSON ---- */
 
-/* A document that row_check let pass parses; others are written as text, so that printing a row
- * cannot fail. */
-static void print_document(struct json_writer *w, const char *name, struct str text)
-{
-    const struct json *json;
-    struct err err;
-    json_key(w, name);
-    if (json_parse(w->out->arena, text, "", &json, &err))
-        json_put_tree(w, json);
-    else
-        json_put_str(w, text);
-}
-
 static void print_column(struct json_writer *w, const struct column *column, const void *at,
                          bool with_times)
 {
@@ -130,7 +100,7 @@ static void print_column(struct json_writer *w, const struct column *column, con
         json_member_str(w, column->name, *(const struct str *)at);
         return;
     case COLUMN_DOC:
-        print_document(w, column->name, *(const struct str *)at);
+        json_member_document(w, column->name, *(const struct str *)at);
         return;
     case COLUMN_BYTES:
         json_member_bytes(w, column->name, *(const struct str *)at);
@@ -165,18 +135,6 @@ void row_print(struct json_writer *w, const struct table *table, const void *row
     json_close_object(w);
 }
 
-static bool parse_document(struct arena *arena, const struct json *json, const char *name,
-                           struct str *out, struct err *err)
-{
-    struct buf text;
-    const struct json *value = json_get(json, name);
-    if (!value)
-        return json_fail(json, err, "\"%s\" is missing; it must be a document", name);
-    buf_init(&text, arena, JSON_BYTES_MAX);
-    json_write(&text, value);
-    return buf_finish(&text, name, out, err);
-}
-
 static bool parse_flag(const struct json *json, const char *name, bool *out, struct err *err)
 {
     const struct json *value;
@@ -197,7 +155,7 @@ static bool parse_column(struct arena *arena, const struct json *json, const str
     case COLUMN_TEXT:
         return json_need_str(json, name, at, err);
     case COLUMN_DOC:
-        return parse_document(arena, json, name, at, err);
+        return json_need_document(arena, json, name, at, err);
     case COLUMN_BYTES:
         return json_need_bytes(arena, json, name, at, err);
     case COLUMN_INT:
