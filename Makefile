@@ -46,7 +46,7 @@ LIBS_verify/device := -ldl
 #     extern const char embed_F[], embed_F_end[];
 # F being its path with each character that is no letter or digit turned into '_'; a NUL follows, so
 # embed_F is also a C string (embed_memory_schema_sql).
-EMBED_synth         := $(wildcard prompts/*.txt)
+EMBED_synth         := $(wildcard prompts/*.txt synth/*.cuh)
 EMBED_memory        := $(wildcard memory/schema.sql)
 EMBED_verify/device := $(wildcard verify/device/prelude/*)
 

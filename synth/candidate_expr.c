@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/panic.h"
+
 #include "synth/candidate_int.h"
 
 /* How tightly the outermost operator binds, as in C++. */
@@ -110,6 +112,12 @@ static struct piece literal(const struct printer *p, const struct expr *expr)
 
 /* ---- conversions ---- */
 
+static const char *real_to_int(struct arena *arena, enum dtype dtype, const char *value)
+{
+    return text_fmt(arena, "real_to_int(%s, %s, %s)", value, extreme_text(dtype, true),
+                    extreme_text(dtype, false));
+}
+
 static struct piece convert(const struct printer *p, struct piece piece, enum value_class from,
                             enum value_class to)
 {
@@ -119,7 +127,7 @@ static struct piece convert(const struct printer *p, struct piece piece, enum va
         return (struct piece){text_fmt(p->arena, "%s != 0", wrapped(p, piece, SUM)), COMPARE};
     if (to == CLASS_INT && (from == CLASS_F32 || from == CLASS_F64)) {
         p->uses->helpers[HELPER_REAL_TO_INT] = true;
-        return primary(text_fmt(p->arena, "real_to_int(%s)", piece.text));
+        return primary(real_to_int(p->arena, DTYPE_I64, piece.text));
     }
     return (struct piece){text_fmt(p->arena, "(%s)%s", value_class_c(to), wrapped(p, piece, UNARY)),
                           UNARY};
@@ -190,7 +198,7 @@ const char *print_narrow(struct arena *arena, struct uses *uses, enum dtype dtyp
     }
     if (from == CLASS_F32 || from == CLASS_F64) {
         uses->helpers[HELPER_REAL_TO_INT] = true;
-        value = text_fmt(arena, "real_to_int(%s)", value);
+        value = real_to_int(arena, dtype, value);
     }
     if (dtype == DTYPE_I64)
         return value;
@@ -253,23 +261,18 @@ static struct piece print_cast(const struct printer *p, const struct expr *expr)
 /* Is an integer expression never negative, whatever the shape? */
 static bool never_negative(const struct expr *e)
 {
-    switch ((int)e->op) {
-    case EXPR_INT:
+    bool first = e->args[0] != NULL && never_negative(e->args[0]);
+    bool second = e->args[1] != NULL && never_negative(e->args[1]);
+    if (e->op == EXPR_INT)
         return e->integer >= 0;
-    case EXPR_INDEX:
-    case EXPR_DIM:
+    if (e->op == EXPR_INDEX || e->op == EXPR_DIM)
         return true;
-    case EXPR_ADD:
-    case EXPR_MUL:
-    case EXPR_DIV:
-    case EXPR_MIN:
-        return never_negative(e->args[0]) && never_negative(e->args[1]);
-    case EXPR_MOD:
-        return never_negative(e->args[1]);
-    case EXPR_MAX:
-        return never_negative(e->args[0]) || never_negative(e->args[1]);
-    }
-    return false;
+    if (e->op == EXPR_MOD)
+        return second;
+    if (e->op == EXPR_MAX)
+        return first || second;
+    bool keeps = e->op == EXPR_ADD || e->op == EXPR_MUL || e->op == EXPR_DIV || e->op == EXPR_MIN;
+    return keeps && first && second;
 }
 
 const char *print_formula(const struct printer *p, const struct formula *f)
@@ -415,29 +418,31 @@ static struct piece helper(const struct printer *p, const struct expr *e, enum h
     return narrowed(p, e, call(p, e, name, class, count));
 }
 
+static struct piece shift(const struct printer *p, const struct expr *e)
+{
+    bool left = e->op == EXPR_SHL;
+    p->uses->helpers[left ? HELPER_SHIFT_LEFT : HELPER_SHIFT_RIGHT] = true;
+    return narrowed(
+        p, e,
+        primary(text_fmt(p->arena, "%s(%s, %s, %zu)", left ? "shift_left" : "shift_right",
+                         print_as(p, e->args[0], CLASS_INT).text,
+                         print_as(p, e->args[1], CLASS_INT).text, dtype_bytes(e->dtype) * 8)));
+}
+
 static struct piece arithmetic(const struct printer *p, const struct expr *e)
 {
     enum value_class class = value_class_of(e->dtype);
     bool integer = class == CLASS_INT || class == CLASS_BOOL;
     bool plain = never_negative(e->args[0]) && never_negative(e->args[1]) && !expr_reads_data(e);
-    switch ((int)e->op) {
-    case EXPR_ADD:
-    case EXPR_SUB:
-    case EXPR_MUL:
-        return integer ? int_arithmetic(p, e)
-                       : infix(p, e, class, e->op == EXPR_MUL ? PRODUCT : SUM);
-    case EXPR_DIV:
-        if (integer && !plain)
-            return helper(p, e, HELPER_FLOOR_DIV, "floor_div", CLASS_INT);
+    if (e->op == EXPR_DIV && integer && !plain)
+        return helper(p, e, HELPER_FLOOR_DIV, "floor_div", CLASS_INT);
+    if (e->op == EXPR_MOD && !plain)
+        return helper(p, e, HELPER_FLOOR_MOD, "floor_mod", CLASS_INT);
+    if (e->op == EXPR_DIV || e->op == EXPR_MOD)
         return infix(p, e, class, PRODUCT);
-    case EXPR_MOD:
-        if (!integer)
-            return helper(p, e, HELPER_REAL_MOD, "real_mod", class);
-        if (!plain)
-            return helper(p, e, HELPER_FLOOR_MOD, "floor_mod", CLASS_INT);
-        return infix(p, e, class, PRODUCT);
-    }
-    return (struct piece){0};
+    if (integer)
+        return int_arithmetic(p, e);
+    return infix(p, e, class, e->op == EXPR_MUL ? PRODUCT : SUM);
 }
 
 static struct piece comparison(const struct printer *p, const struct expr *e)
@@ -486,45 +491,36 @@ static struct piece select(const struct printer *p, const struct expr *e)
     return (struct piece){text_fmt(p->arena, "%s ? %s : %s", c, a, b), TERNARY};
 }
 
-/* C's functions: the name for double; float has an f behind it. */
-static const char *math_name(enum expr_op op)
-{
-    switch ((int)op) {
-    case EXPR_ABS:
-        return "fabs";
-    default:
-        return expr_op_name(op);
-    }
-}
-
 static struct piece function(const struct printer *p, const struct expr *e)
 {
     enum value_class class = value_class_of(e->dtype);
-    enum value_class arg = value_class_of(e->args[0]->dtype);
     bool integer = class == CLASS_INT || class == CLASS_BOOL;
-    switch ((int)e->op) {
-    case EXPR_ISNAN:
-    case EXPR_ISINF:
-        return call(p, e, expr_op_name(e->op), arg == CLASS_F64 ? arg : CLASS_F32, 1);
-    case EXPR_SIGN:
-        return helper(p, e, HELPER_SIGN, "sign", class);
-    case EXPR_MIN:
-        return helper(p, e, HELPER_NAN_MIN, "nan_min", class);
-    case EXPR_MAX:
-        return helper(p, e, HELPER_NAN_MAX, "nan_max", class);
-    case EXPR_ABS:
-        if (integer)
-            return helper(p, e, HELPER_INT_ABS, "int_abs", CLASS_INT);
-        break;
-    }
+    if (e->op == EXPR_ABS && integer)
+        return helper(p, e, HELPER_INT_ABS, "int_abs", CLASS_INT);
+    const char *name = e->op == EXPR_ABS ? "fabs" : expr_op_name(e->op);
     const char *suffix = class == CLASS_F32 ? "f" : "";
     size_t count = e->args[1] == NULL ? 1 : e->args[2] == NULL ? 2 : 3;
-    return call(p, e, text_fmt(p->arena, "%s%s", math_name(e->op), suffix), class, count);
+    return call(p, e, text_fmt(p->arena, "%s%s", name, suffix), class, count);
+}
+
+static struct piece prefix(const struct printer *p, const struct expr *e)
+{
+    bool logical = e->op == EXPR_NOT;
+    const char *arg =
+        wrapped(p, print_as(p, e->args[0], logical ? CLASS_BOOL : CLASS_INT), PRIMARY);
+    struct piece piece = {text_fmt(p->arena, "%s%s", expr_op_name(e->op), arg), UNARY};
+    return logical ? piece : narrowed(p, e, piece);
+}
+
+static struct piece test_special(const struct printer *p, const struct expr *e)
+{
+    enum value_class arg = value_class_of(e->args[0]->dtype);
+    return call(p, e, expr_op_name(e->op), arg == CLASS_F64 ? arg : CLASS_F32, 1);
 }
 
 static struct piece print(const struct printer *p, const struct expr *e)
 {
-    switch ((int)e->op) {
+    switch (e->op) {
     case EXPR_FLOAT:
     case EXPR_INT:
         return literal(p, e);
@@ -540,15 +536,8 @@ static struct piece print(const struct printer *p, const struct expr *e)
     case EXPR_NEG:
         return negation(p, e);
     case EXPR_NOT:
-        return (struct piece){
-            text_fmt(p->arena, "!%s", wrapped(p, print_as(p, e->args[0], CLASS_BOOL), PRIMARY)),
-            UNARY};
     case EXPR_BITNOT:
-        return narrowed(
-            p, e,
-            (struct piece){
-                text_fmt(p->arena, "~%s", wrapped(p, print_as(p, e->args[0], CLASS_INT), PRIMARY)),
-                UNARY});
+        return prefix(p, e);
     case EXPR_ADD:
     case EXPR_SUB:
     case EXPR_MUL:
@@ -556,9 +545,8 @@ static struct piece print(const struct printer *p, const struct expr *e)
     case EXPR_MOD:
         return arithmetic(p, e);
     case EXPR_SHL:
-        return helper(p, e, HELPER_SHIFT_LEFT, "shift_left", CLASS_INT);
     case EXPR_SHR:
-        return helper(p, e, HELPER_SHIFT_RIGHT, "shift_right", CLASS_INT);
+        return shift(p, e);
     case EXPR_BITAND:
     case EXPR_BITXOR:
     case EXPR_BITOR:
@@ -575,8 +563,48 @@ static struct piece print(const struct printer *p, const struct expr *e)
         return logic(p, e);
     case EXPR_WHERE:
         return select(p, e);
+    case EXPR_ISNAN:
+    case EXPR_ISINF:
+        return test_special(p, e);
+    case EXPR_SIGN:
+        return helper(p, e, HELPER_SIGN, "sign", value_class_of(e->dtype));
+    case EXPR_MIN:
+        return helper(p, e, HELPER_NAN_MIN, "nan_min", value_class_of(e->dtype));
+    case EXPR_MAX:
+        return helper(p, e, HELPER_NAN_MAX, "nan_max", value_class_of(e->dtype));
+    case EXPR_ABS:
+    case EXPR_EXP:
+    case EXPR_EXP2:
+    case EXPR_EXPM1:
+    case EXPR_LOG:
+    case EXPR_LOG2:
+    case EXPR_LOG1P:
+    case EXPR_SQRT:
+    case EXPR_RSQRT:
+    case EXPR_SIN:
+    case EXPR_COS:
+    case EXPR_TAN:
+    case EXPR_ASIN:
+    case EXPR_ACOS:
+    case EXPR_ATAN:
+    case EXPR_SINH:
+    case EXPR_COSH:
+    case EXPR_TANH:
+    case EXPR_ERF:
+    case EXPR_ERFC:
+    case EXPR_FLOOR:
+    case EXPR_CEIL:
+    case EXPR_TRUNC:
+    case EXPR_RINT:
+    case EXPR_POW:
+    case EXPR_ATAN2:
+    case EXPR_FMOD:
+    case EXPR_FMA:
+        return function(p, e);
+    case EXPR_OP_COUNT:
+        break;
     }
-    return function(p, e);
+    panic("expression %d", (int)e->op);
 }
 
 const char *print_store(const struct printer *p, size_t tensor, const char *position,
@@ -586,4 +614,28 @@ const char *print_store(const struct printer *p, size_t tensor, const char *posi
     p->uses->tensors[tensor] = true;
     return text_fmt(p->arena, "%s[%s] = %s;", p->names->tensors[tensor], position,
                     print_narrow(p->arena, p->uses, dtype, value, from));
+}
+
+const char *extreme_text(enum dtype dtype, bool lowest)
+{
+    switch (value_class_of(dtype)) {
+    case CLASS_F64:
+        return lowest ? "-__longlong_as_double(0x7ff0000000000000LL)"
+                      : "__longlong_as_double(0x7ff0000000000000LL)";
+    case CLASS_F32:
+        return lowest ? "-__int_as_float(0x7f800000)" : "__int_as_float(0x7f800000)";
+    case CLASS_BOOL:
+        return lowest ? "false" : "true";
+    case CLASS_INT:
+        break;
+    }
+    if (dtype == DTYPE_U8)
+        return lowest ? "0" : "255";
+    if (dtype == DTYPE_I8)
+        return lowest ? "-128" : "127";
+    if (dtype == DTYPE_I16)
+        return lowest ? "-32768" : "32767";
+    if (dtype == DTYPE_I32)
+        return lowest ? "-2147483648LL" : "2147483647LL";
+    return lowest ? "-0x7fffffffffffffffLL - 1" : "0x7fffffffffffffffLL";
 }

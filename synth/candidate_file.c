@@ -96,6 +96,11 @@ void file_text_init(struct file_text *file, struct arena *arena, const struct op
     file->to_workspace = moved;
 }
 
+void file_guard(struct file_text *file, const struct formula *condition)
+{
+    file->guard = formula_and(file->arena, file->guard, condition);
+}
+
 bool tensor_in_workspace(const struct file_text *file, size_t tensor)
 {
     return file->op->tensors[tensor].temporary || file->to_workspace[tensor];

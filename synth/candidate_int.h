@@ -17,7 +17,6 @@ const char *storage_c(enum dtype dtype);           /* type of a tensor's element
 #define HELPERS(X)                                                                                 \
     X(FLOOR_DIV)                                                                                   \
     X(FLOOR_MOD)                                                                                   \
-    X(REAL_MOD)                                                                                    \
     X(SHIFT_LEFT)                                                                                  \
     X(SHIFT_RIGHT)                                                                                 \
     X(NAN_MIN)                                                                                     \
@@ -29,7 +28,21 @@ const char *storage_c(enum dtype dtype);           /* type of a tensor's element
     X(BETTER_MAX)                                                                                  \
     X(BETTER_MIN)                                                                                  \
     X(TWO_SUM)                                                                                     \
-    X(CEILDIV)
+    X(CEILDIV)                                                                                     \
+    X(WIDEN)                                                                                       \
+    X(WIDEN_F16)                                                                                   \
+    X(WIDEN_BF16)                                                                                  \
+    X(VECTORS)                                                                                     \
+    X(COMBINE)                                                                                     \
+    X(COMBINE_MAX)                                                                                 \
+    X(COMBINE_MIN)                                                                                 \
+    X(ARG)                                                                                         \
+    X(ARG_MAX)                                                                                     \
+    X(ARG_MIN)                                                                                     \
+    X(SHUFFLE)                                                                                     \
+    X(SHUFFLE_ARG)                                                                                 \
+    X(WARP_ALL)                                                                                    \
+    X(BLOCK_ALL)
 
 enum helper {
 #define X(id) HELPER_##id,
@@ -77,7 +90,9 @@ const char *print_narrow(struct arena *arena, struct uses *uses, enum dtype dtyp
                          const char *value, enum value_class from);
 const char *print_widen(struct arena *arena, struct uses *uses, enum dtype dtype,
                         const char *element);
-/* Parts of text_piece that other files need: in parentheses unless it is a word or a call. */
+/* The identity of max (lowest) or min. */
+const char *extreme_text(enum dtype dtype, bool lowest);
+/* In parentheses where an operator shows. */
 const char *print_operand(struct arena *arena, const char *text);
 
 /* An output whose storage may be an input's: may it be written while the input is still read? */
@@ -105,7 +120,9 @@ struct file_text {
     bool restrict_ok;         /* no tensor of the op may share storage */
     const bool *to_workspace; /* by tensor: outputs that live in a workspace until the end */
     size_t kernel_number;
+    const struct formula *guard; /* what the kernels rely on; NULL = nothing */
 };
+void file_guard(struct file_text *file, const struct formula *condition);
 void file_text_init(struct file_text *file, struct arena *arena, const struct op *op);
 void kernel_begin(struct kernel_text *kernel, struct file_text *file);
 /* Prints the kernel around its body and adds its launch.  Written tensors are not const. */

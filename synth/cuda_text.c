@@ -43,7 +43,8 @@ void cuda_init(struct cuda *cuda, struct arena *arena)
     buf_init(&cuda->out, arena, CUDA_TEXT_BYTES_MAX);
 }
 
-static void print_line(struct cuda *cuda, const char *fmt, va_list args, const char *end)
+static void PRINTF_LIKE(2, 0)
+    print_line(struct cuda *cuda, const char *fmt, va_list args, const char *end)
 {
     if (fmt[0] != '\0')
         for (int i = 0; i < cuda->depth * INDENT; i++)

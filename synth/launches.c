@@ -88,6 +88,21 @@ const struct formula *formula_mul(struct arena *arena, const struct formula *a,
     return formula_binary(arena, FORMULA_MUL, a, b);
 }
 
+static bool implies(const struct formula *a, const struct formula *b)
+{
+    return formula_equal(a, b) || (a->op == FORMULA_AND && (implies(a->a, b) || implies(a->b, b)));
+}
+
+const struct formula *formula_and(struct arena *arena, const struct formula *a,
+                                  const struct formula *b)
+{
+    if (a == NULL || is_int(a, 1))
+        return b == NULL ? formula_int(arena, 1) : b;
+    if (b == NULL || is_int(b, 1) || implies(a, b))
+        return a;
+    return formula_binary(arena, FORMULA_AND, a, b);
+}
+
 const struct formula *formula_count(struct arena *arena, const struct formula *const *extents,
                                     size_t count)
 {

@@ -115,31 +115,6 @@ static bool is_real(enum value_class class)
     return class == CLASS_F32 || class == CLASS_F64;
 }
 
-/* The identity of max or min, as text. */
-static const char *extreme(enum dtype dtype, bool lowest)
-{
-    switch (value_class_of(dtype)) {
-    case CLASS_F64:
-        return lowest ? "-__longlong_as_double(0x7ff0000000000000LL)"
-                      : "__longlong_as_double(0x7ff0000000000000LL)";
-    case CLASS_F32:
-        return lowest ? "-__int_as_float(0x7f800000)" : "__int_as_float(0x7f800000)";
-    case CLASS_BOOL:
-        return lowest ? "false" : "true";
-    case CLASS_INT:
-        break;
-    }
-    if (dtype == DTYPE_U8)
-        return lowest ? "0" : "255";
-    if (dtype == DTYPE_I8)
-        return lowest ? "-128" : "127";
-    if (dtype == DTYPE_I16)
-        return lowest ? "-32768" : "32767";
-    if (dtype == DTYPE_I32)
-        return lowest ? "-2147483648LL" : "2147483647LL";
-    return lowest ? "-0x7fffffffffffffffLL - 1" : "0x7fffffffffffffffLL";
-}
-
 static void open_accumulator(struct element *e)
 {
     enum value_class class = reduced_class(e->stmt);
@@ -154,7 +129,7 @@ static void open_accumulator(struct element *e)
     case REDUCE_MAX:
     case REDUCE_MIN:
         cuda_line(e->out, "%s acc = %s;", value_class_c(class),
-                  extreme(e->stmt->value->dtype, e->stmt->reduce == REDUCE_MAX));
+                  extreme_text(e->stmt->value->dtype, e->stmt->reduce == REDUCE_MAX));
         return;
     case REDUCE_ARGMAX:
     case REDUCE_ARGMIN:
@@ -211,11 +186,11 @@ static void accumulate(struct element *e)
     case REDUCE_ARGMAX:
     case REDUCE_ARGMIN:
         uses->helpers[largest ? HELPER_BETTER_MAX : HELPER_BETTER_MIN] = true;
-        cuda_line(e->out, "const %s v = %s;", value_class_c(class),
+        cuda_line(e->out, "const %s term = %s;", value_class_c(class),
                   print_outer(&e->printer, value, value->dtype));
-        cuda_open(e->out, "if (at < 0 || %s<%s>(v, best))", largest ? "better_max" : "better_min",
-                  value_class_c(class));
-        cuda_line(e->out, "best = v;");
+        cuda_open(e->out, "if (at < 0 || %s<%s>(term, best))",
+                  largest ? "better_max" : "better_min", value_class_c(class));
+        cuda_line(e->out, "best = term;");
         cuda_line(e->out, "at = %s;", flat_index(e));
         cuda_close(e->out);
         return;
