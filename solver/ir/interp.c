@@ -194,7 +194,7 @@ static bool run_all(const struct interp *interp, struct err *err)
 
 static bool is_open(const struct op *op, bool is_float, const struct store *store, int64_t i)
 {
-    if (!(store->bound[i] < INFINITY))
+    if (store->bound[i] < 0 || !(store->bound[i] < INFINITY))
         return true;
     return is_float && op->policy.finite_inputs && !isfinite(store->at[i].f);
 }

@@ -34,8 +34,17 @@
  * 0.59 u_in in that unit, so 4 is seven of them, and does not grow with K as bf16's error on a tf32
  * track (8 times larger) does.
  *
+ * Terms that are alike round alike: with equal terms, or terms far below the partial sum s, errors
+ * do not average out.  So a third term in a row that differs from its predecessors by at most 2 u
+ * |s| adds the most that its addition can lose, min(|term|, u |s|); random terms rarely do.
+ *
  * Exact integers below 1 / u cost nothing, in any order.
+ *
+ * A negative bound -l says that the value may overflow its type: an honest value has v's sign
+ * and a magnitude of l or more, infinity included.  1 / (1 + exp(-x)) is well-defined behind such a
+ * value; operations that do not know better (all but NEG, ADD, SUB, DIV) treat it as open.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -57,6 +66,7 @@ struct limits bound_limits(enum dtype dtype)
                             .flush = dtype_tiny(dtype) / 2,
                             .wide = dtype == DTYPE_F32 || dtype == DTYPE_F64};
     limits.whole = 1 / limits.unit;
+    limits.normal = dtype_tiny(dtype) / (2 * limits.unit);
     if (dtype == DTYPE_F64)
         limits.flush = 0x1p-1022;
     if (dtype == DTYPE_F32)
@@ -64,12 +74,25 @@ struct limits bound_limits(enum dtype dtype)
     return limits;
 }
 
-/* Overflow opens; anything inexact may also be flushed. */
+/* At least `least`, or open when that says nothing. */
+static double overflowing(double least)
+{
+    return least > 1 ? -fmin(least, DBL_MAX) : INFINITY;
+}
+
+/* Anything inexact may also be flushed. */
 static double settle(const struct limits *t, double v, double b)
 {
-    if (!(b < INFINITY) || (isfinite(v) && fabs(v) + b > t->max))
+    if (!(b < INFINITY))
         return INFINITY;
+    if (isfinite(v) && fabs(v) + b > t->max)
+        return overflowing(fabs(v) - b);
     return b > 0 ? b + t->flush : 0;
+}
+
+static double open_or(double b)
+{
+    return b < 0 ? INFINITY : b;
 }
 
 /* Of a value that is not finite: exact when it comes from exact operands or infinite ones. */
@@ -113,10 +136,22 @@ static bool is_integral(const struct limits *t, double x, double y, double v)
            is_whole(y);
 }
 
+/* An operand may overflow: the sum then has its sign, and loses at most the other's size. */
+static double add_overflowing(const struct ball *x, const struct ball *y)
+{
+    const struct ball *big = x->b < 0 ? x : y;
+    const struct ball *other = x->b < 0 ? y : x;
+    if (other->b < 0 || !isfinite(other->v) || !(other->b < INFINITY))
+        return INFINITY;
+    return overflowing(-big->b - fabs(other->v) - other->b);
+}
+
 static double bound_add(const struct limits *t, const struct ball *x, const struct ball *y,
                         double v)
 {
     double moved = x->b + y->b;
+    if (x->b < 0 || y->b < 0)
+        return add_overflowing(x, y);
     if (x->b == 0 && (x->v == 0 || (y->b == 0 && is_integral(t, x->v, y->v, v))))
         return moved;
     if (y->b == 0 && y->v == 0)
@@ -124,12 +159,13 @@ static double bound_add(const struct limits *t, const struct ball *x, const stru
     return moved + t->unit * (fabs(v) + moved);
 }
 
-double bound_mul(const struct limits *t, double x, double bx, double y, double by, double v)
+static double bound_mul(const struct limits *t, double x, double bx, double y, double by, double v)
 {
     double moved = fabs(x) * by + fabs(y) * bx + bx * by;
-    if (bx == 0 && (is_power_of_two(x) || x == 0))
+    if ((bx == 0 && x == 0) || (by == 0 && y == 0))
         return moved;
-    if (by == 0 && (is_power_of_two(y) || y == 0))
+    bool scales = (bx == 0 && is_power_of_two(x)) || (by == 0 && is_power_of_two(y));
+    if (scales && fabs(v) >= t->normal)
         return moved;
     if (bx == 0 && by == 0 && is_integral(t, x, y, v))
         return moved;
@@ -139,11 +175,13 @@ double bound_mul(const struct limits *t, double x, double bx, double y, double b
 static double bound_div(const struct limits *t, const struct ball *x, const struct ball *y,
                         double v)
 {
+    if (y->b < 0)
+        return fmax(fabs(v), (fabs(x->v) + open_or(x->b)) / -y->b);
     double least = fabs(y->v) - y->b;
-    if (!(least > 0))
+    if (!(least > 0) || x->b < 0)
         return INFINITY;
     double moved = (x->b + fabs(v) * y->b) / least;
-    if (moved == 0 && (v == 0 || is_power_of_two(y->v)))
+    if (moved == 0 && (v == 0 || (is_power_of_two(y->v) && fabs(v) >= t->normal)))
         return 0;
     return moved + units(t, 6) * (fabs(v) + moved);
 }
@@ -242,6 +280,8 @@ static double bound_function(const struct limits *t, enum expr_op op, const stru
 {
     if (op == EXPR_NEG || op == EXPR_ABS)
         return x->b;
+    if (x->b == 0 && isinf(x->v))
+        return 0;
     if (!(x->b < INFINITY))
         return INFINITY;
     if (is_step(op))
@@ -415,9 +455,13 @@ static double bound_lane(const struct worker *w, const struct insn *insn, const 
         return undecided(!(args[0].b < INFINITY));
     if (!is_float)
         return bound_int(insn->op, insn->dtype, args, v);
-    if (!isfinite(v))
+    if (isinf(v) && insn->op == EXPR_EXP && isfinite(args[0].v) && args[0].b > 0)
+        return overflowing(exp(args[0].v - args[0].b));
+    if (!isfinite(v) && !(insn->op == EXPR_NEG && args[0].b < 0))
         return settle_special(args, count);
     double b = bound_float(insn, args, w->kernel->insns[insn->args[0]].least, v);
+    if (b < 0)
+        return b;
     if (insn->scaled_exp && b > 0)
         b += scale_cost(w, insn, i, v);
     return settle(&insn->limits, v, b);
@@ -434,13 +478,15 @@ static void bound_plain_lanes(const struct insn *insn, const struct reg *a, cons
             {b->at[i * b->step].f, b->bound[i * b->bound_step]},
         };
         double v = dst->own[i].f;
-        double bound = insn->op == EXPR_MUL
-                           ? bound_mul(t, args[0].v, args[0].b, args[1].v, args[1].b, v)
-                           : bound_add(t, &args[0], &args[1], v);
-        bool ordinary = fabs(v) + bound <= t->max;
-        dst->own_bound[i] = ordinary      ? bound + (bound > 0 ? t->flush : 0)
-                            : isfinite(v) ? INFINITY
-                                          : settle_special(args, 2);
+        double bound = insn->op == EXPR_MUL ? bound_mul(t, args[0].v, open_or(args[0].b), args[1].v,
+                                                        open_or(args[1].b), v)
+                                            : bound_add(t, &args[0], &args[1], v);
+        if (bound >= 0 && fabs(v) + bound <= t->max)
+            dst->own_bound[i] = bound + (bound > 0 ? t->flush : 0);
+        else if (bound < 0 || isfinite(v))
+            dst->own_bound[i] = bound < 0 ? bound : settle(t, v, bound);
+        else
+            dst->own_bound[i] = settle_special(args, 2);
     }
 }
 
@@ -547,42 +593,57 @@ void bound_convert(const struct conversion *c, const struct reg *src, const stru
     for (size_t i = 0; i < n; i++) {
         union cell in = src->at[i * src->step];
         struct ball x = {from_float ? in.f : (double)in.i, src->bound[i * src->bound_step]};
-        dst->own_bound[i] = x.b < INFINITY ? bound_conversion(c, &x, dst->own[i]) : INFINITY;
+        bool same = c->from == c->to && !c->tf32;
+        if (x.b < 0 && !same)
+            x.b = INFINITY;
+        if (same || !(x.b < INFINITY))
+            dst->own_bound[i] = x.b;
+        else
+            dst->own_bound[i] = bound_conversion(c, &x, dst->own[i]);
     }
 }
 
 /* ---- sums ---- */
 
-/* Units of u * sum|terms| that honest orders of summing `count` terms may lose. */
-static double sum_units(const struct kernel *k, const struct acc *acc, size_t at, double count)
+/* What honest orders of summing `count` terms may lose. */
+static double sum_loss(const struct kernel *k, const struct acc *acc, size_t at, double count)
 {
-    double abs = acc->field[ACC_ABS][at];
-    double share = abs > 0 ? fmin(acc->field[ACC_PEAK][at] / abs, 1) : 0;
-    if (!k->limits.wide)
-        return count - 1;
-    double any = 4 * sqrt(count) * share;
-    double truncating = k->is_product ? count / 8 * share : 0;
-    double plain = fmin(count - 1, fmax(16, fmax(any, truncating)));
+    double size = k->limits.unit * acc->field[ACC_ABS][at];
+    double most = (count - 1) * size;
+    double peak = k->limits.unit * fmin(acc->field[ACC_PEAK][at], acc->field[ACC_ABS][at]);
     if (k->summation == SUMMATION_COMPENSATED)
-        plain = fmin(plain, 3 + count * k->limits.unit);
-    return k->dtype == DTYPE_F64 ? 2 * plain : plain;
+        return fmin(most, (3 + count * k->limits.unit) * size);
+    if (!k->limits.wide)
+        return most;
+    double any_order = 4 * sqrt(count) * peak;
+    double truncated = k->is_product ? count / 8 * peak : 0;
+    double loss = fmax(16 * size, fmax(any_order, truncated)) + acc->field[ACC_COHERENT][at];
+    return fmin(most, loss) * (k->dtype == DTYPE_F64 ? 2 : 1);
 }
 
 double bound_sum(const struct kernel *k, const struct acc *acc, size_t at, int64_t count)
 {
     double v = acc->value[at].f;
     double b = acc->field[ACC_BOUND][at];
-    double abs = acc->field[ACC_ABS][at];
-    double u = k->limits.unit;
     if (!isfinite(v))
         return b < INFINITY ? 0 : INFINITY;
     if (k->is_contraction) {
         double random = 4 * k->factor_roundoff * sqrt(acc->field[ACC_SQUARE][at]);
         b += random + fabs(acc->field[ACC_ROUND_A][at]) + fabs(acc->field[ACC_ROUND_B][at]);
     }
-    if (acc->field[ACC_INEXACT][at] != 0 || abs > k->limits.whole)
-        b += sum_units(k, acc, at, (double)count) * u * abs;
+    if (acc->field[ACC_INEXACT][at] != 0 || acc->field[ACC_ABS][at] > k->limits.whole)
+        b += sum_loss(k, acc, at, (double)count);
     if (acc->field[ACC_PEAK][at] + b > k->limits.max)
         return INFINITY;
     return settle(&k->limits, v, b);
+}
+
+double bound_product(const struct limits *limits, double x, double bx, double y, double by,
+                     double v)
+{
+    double b = bound_mul(limits, x, open_or(bx), y, open_or(by), v);
+    if (isfinite(v))
+        return open_or(settle(limits, v, b));
+    struct ball args[2] = {{x, open_or(bx)}, {y, open_or(by)}};
+    return settle_special(args, 2);
 }

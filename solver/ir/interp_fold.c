@@ -173,18 +173,36 @@ static void fold_rounded(const struct kernel *k, union cell *acc, const struct r
 
 /* ---- bounds ---- */
 
+/* Does this term's addition round as the two before it did?  Then it may lose what they lost. */
+static void collect_coherent(const struct acc *acc, size_t at, double x, double unit)
+{
+    double size = fabs(x);
+    double reach = 2 * unit * fabs(acc->value[at].f);
+    if (x == 0)
+        return;
+    if (2 * unit * size > acc->field[ACC_PEAK][at])
+        acc->field[ACC_COHERENT][at] = acc->field[ACC_ABS][at];
+    bool alike = fabs(x - acc->field[ACC_LAST][at]) <= reach;
+    if (alike && acc->field[ACC_RUN][at] >= 1)
+        acc->field[ACC_COHERENT][at] += size < reach / 2 ? size : reach / 2;
+    acc->field[ACC_RUN][at] = alike ? 1 : 0;
+    acc->field[ACC_LAST][at] = x;
+}
+
 static void collect_sum(const struct worker *w, const struct reg *terms, size_t n, bool along)
 {
     const struct acc *acc = &w->acc;
+    double unit = w->kernel->limits.unit;
     for (size_t i = 0; i < n; i++) {
         size_t at = along ? 0 : i;
         double x = terms->at[i * terms->step].f;
         double b = terms->bound[i * terms->bound_step];
         double size = fabs(x);
+        collect_coherent(acc, at, x, unit);
         double v = acc->value[at].f + x;
         acc->value[at].f = v;
         acc->field[ACC_ABS][at] += size;
-        acc->field[ACC_BOUND][at] += b;
+        acc->field[ACC_BOUND][at] += b < 0 ? INFINITY : b;
         if (fabs(v) > acc->field[ACC_PEAK][at])
             acc->field[ACC_PEAK][at] = fabs(v);
         bool whole = size < 0x1p51 && (x + 0x1.8p52) - 0x1.8p52 == x;
@@ -227,8 +245,8 @@ static void collect_product(const struct worker *w, const struct reg *terms, siz
         double x = terms->at[i * terms->step].f;
         double p = acc->value[at].f;
         acc->value[at].f = p * x;
-        acc->field[ACC_BOUND][at] = bound_mul(&w->kernel->limits, p, acc->field[ACC_BOUND][at], x,
-                                              terms->bound[i * terms->bound_step], p * x);
+        acc->field[ACC_BOUND][at] = bound_product(&w->kernel->limits, p, acc->field[ACC_BOUND][at],
+                                                  x, terms->bound[i * terms->bound_step], p * x);
     }
 }
 
@@ -246,7 +264,7 @@ static void collect_extremum(const struct worker *w, const struct reg *terms, si
         double *most = &acc->field[ACC_BOUND][at];
         *least = max ? fmax(*least, x - b) : fmin(*least, x - b);
         *most = max ? fmax(*most, x + b) : fmin(*most, x + b);
-        if (!(b < INFINITY))
+        if (b < 0 || !(b < INFINITY))
             acc->field[ACC_INEXACT][at] = 1;
     }
 }
@@ -329,8 +347,6 @@ static double end_bound(const struct worker *w, size_t at, int64_t count)
             return bound_sum(w->kernel, acc, at, count);
         return b;
     case REDUCE_PROD:
-        if (w->kernel->is_float && !(fabs(acc->value[at].f) + b <= dtype_max(w->kernel->dtype)))
-            return b == 0 && !isfinite(acc->value[at].f) ? 0 : INFINITY;
         return b;
     case REDUCE_ANY:
     case REDUCE_ALL:
@@ -388,23 +404,28 @@ static double row_value(const struct worker *w, int64_t i)
     return w->kernel->stmt->reduce == REDUCE_ARGMAX ? v : -v;
 }
 
+static double row_bound(const struct worker *w, int64_t i)
+{
+    return w->row_bound[i] < 0 ? INFINITY : w->row_bound[i];
+}
+
 /* Mark every term that can be the extremum: its greatest value reaches the others' least, and where
  * it only equals one, no earlier term holds that value for certain. */
 static bool mark_choices(const struct worker *w, int64_t count, int64_t best, uint64_t *choices)
 {
-    if (isnan(row_value(w, best)) && w->row_bound[best] == 0)
+    if (isnan(row_value(w, best)) && row_bound(w, best) == 0)
         return false;
     double least = -INFINITY;
     int64_t holder = 0;
     for (int64_t i = 0; i < count; i++)
-        if (row_value(w, i) - w->row_bound[i] > least) {
-            least = row_value(w, i) - w->row_bound[i];
+        if (row_value(w, i) - row_bound(w, i) > least) {
+            least = row_value(w, i) - row_bound(w, i);
             holder = i;
         }
     int64_t marked = 0;
     for (int64_t i = 0; i < count; i++) {
-        double most = row_value(w, i) + w->row_bound[i];
-        bool open = !(w->row_bound[i] < INFINITY);
+        double most = row_value(w, i) + row_bound(w, i);
+        bool open = !(row_bound(w, i) < INFINITY);
         if (open || most > least || (most == least && i <= holder)) {
             int64_t flat = flat_position(w, i);
             choices[flat / 64] |= UINT64_C(1) << (flat % 64);

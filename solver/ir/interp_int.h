@@ -35,7 +35,7 @@ union cell {
 /* The elements of one tensor. */
 struct store {
     union cell *at;
-    double *bound; /* INTERP_BOUND: distance to an honest candidate's; infinite = open; NULL = 0 */
+    double *bound;     /* INTERP_BOUND, NULL = 0: see interp_bound.c */
     uint64_t *choices; /* argmax: bit set of acceptable positions, choice_words an element */
     size_t choice_words;
     double least; /* no honest value is below; -inf when unknown */
@@ -64,9 +64,10 @@ struct access {
 struct limits {
     double unit; /* roundoff */
     double max;
-    double whole; /* integers up to here are exact */
-    double flush; /* the least change: half the smallest subnormal; f32, f64: smallest normal */
-    bool wide;    /* f32, f64 */
+    double whole;  /* integers up to here are exact */
+    double normal; /* smallest normal number */
+    double flush;  /* the least change: half the smallest subnormal; f32, f64: smallest normal */
+    bool wide;     /* f32, f64 */
 };
 
 enum insn_kind { INSN_CONST, INSN_LOOP, INSN_READ, INSN_CONVERT, INSN_OP };
@@ -140,7 +141,10 @@ enum acc_field {
     ACC_SQUARE,  /* sum of squared products, for the statistics of rounded factors */
     ACC_ROUND_A, /* what rounding the first factor does to the sum */
     ACC_ROUND_B,
-    ACC_INEXACT, /* 1 when some term is not an exactly known integer */
+    ACC_INEXACT,  /* 1 when some term is not an exactly known integer */
+    ACC_COHERENT, /* what additions may lose that round alike: see interp_bound.c */
+    ACC_LAST,     /* last term that was not 0 */
+    ACC_RUN,      /* how many before it were alike */
     ACC_FIELDS
 };
 struct acc {
@@ -212,8 +216,9 @@ void bound_op_lanes(const struct worker *w, const struct insn *insn, const struc
                     size_t n);
 void bound_convert(const struct conversion *c, const struct reg *src, const struct reg *dst,
                    size_t n);
-/* Bound of x * y = v. */
-double bound_mul(const struct limits *limits, double x, double bx, double y, double by, double v);
+/* Bound of x * y = v, overflow included. */
+double bound_product(const struct limits *limits, double x, double bx, double y, double by,
+                     double v);
 /* Bound of a sum of `count` terms in accumulator `at`. */
 double bound_sum(const struct kernel *k, const struct acc *acc, size_t at, int64_t count);
 struct limits bound_limits(enum dtype dtype);
