@@ -103,15 +103,15 @@ bool session_compiler(struct session *session, struct err *err) MUST_USE;
 void session_end(struct session *session);
 
 /* A spec by path; `use` finds specs in its own folder, then in kernels/ops. */
-bool spec_load(struct session *session, const char *path, const struct op **out,
-               struct err *err) MUST_USE;
-bool manifest_load(struct session *session, const char *path, const struct manifest **out,
-                   struct err *err) MUST_USE;
+bool session_spec(struct session *session, const char *path, const struct op **out,
+                  struct err *err) MUST_USE;
+bool session_manifest(struct session *session, const char *path, const struct manifest **out,
+                      struct err *err) MUST_USE;
 /* --track and --shape against the spec; *shape NULL when not given. */
-bool spec_track(const struct op *op, const char *name, const struct track **out,
-                struct err *err) MUST_USE;
-bool spec_shape(struct session *session, const struct op *op, const char *text,
-                const struct bound_op **out, struct err *err) MUST_USE;
+bool session_track(const struct op *op, const char *name, const struct track **out,
+                   struct err *err) MUST_USE;
+bool session_shape(struct session *session, const struct op *op, const char *text,
+                   const struct bound_op **out, struct err *err) MUST_USE;
 
 /* ---- products.c: what a verified candidate leaves in a folder ---- */
 

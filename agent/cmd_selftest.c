@@ -156,13 +156,13 @@ static bool judge(struct session *outer, struct arena *arena, const struct selft
     session.arena = arena;
     buf_init(&path, arena, 1 << 16);
     buf_printf(&path, "%s/%.*s.json", args->cheats, (int)stem, name);
-    if (!manifest_load(&session, str_copy(arena, buf_view(&path)), &candidate.manifest, err) ||
+    if (!session_manifest(&session, str_copy(arena, buf_view(&path)), &candidate.manifest, err) ||
         !file_read(arena, path_join(arena, args->cheats, name), SOURCE_BYTES_MAX, &candidate.text,
                    err))
         return false;
     path.len = 0;
     buf_printf(&path, "%s/%.*s.json", args->ops, STR_ARG(candidate.manifest->op));
-    return spec_load(&session, str_copy(arena, buf_view(&path)), &op, err) &&
+    return session_spec(&session, str_copy(arena, buf_view(&path)), &op, err) &&
            check_candidate(arena, op, &candidate, &options, session.compiler, &products, verdict,
                            err);
 }

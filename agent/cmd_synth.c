@@ -251,9 +251,9 @@ static bool prepare(struct synthesis *s, struct err *err)
         return err_raise(err, ERR_USAGE,
                          "say --llm none: kernels come from the realiser; models are not "
                          "connected yet");
-    if (!spec_load(s->session, s->args->spec, &s->op, err) ||
-        !spec_track(s->op, common->track, &s->track, err) ||
-        !spec_shape(s->session, s->op, common->shape, &s->target, err) ||
+    if (!session_spec(s->session, s->args->spec, &s->op, err) ||
+        !session_track(s->op, common->track, &s->track, err) ||
+        !session_shape(s->session, s->op, common->shape, &s->target, err) ||
         !session_compiler(s->session, err))
         return false;
     s->arch = common->arch != NULL ? common->arch : "sm_90a";

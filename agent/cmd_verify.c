@@ -61,8 +61,8 @@ static bool load(struct session *session, const struct verify_args *args, struct
         return err_raise(err, ERR_USAGE,
                          "%s is missing: it says how to launch %s; give another with --manifest",
                          manifest, args->kernel);
-    return spec_load(session, args->spec, &v->op, err) &&
-           manifest_load(session, manifest, &v->candidate.manifest, err) &&
+    return session_spec(session, args->spec, &v->op, err) &&
+           session_manifest(session, manifest, &v->candidate.manifest, err) &&
            file_read(session->arena, args->kernel, CANDIDATE_BYTES_MAX, &v->candidate.text, err) &&
            (v->candidate.form != CANDIDATE_CUDA || session_compiler(session, err));
 }
@@ -81,8 +81,8 @@ static bool run(struct session *session, const struct verify_args *args, struct 
     };
 
     if (!form_of(args->kernel, &v->candidate.form, err) || !load(session, args, v, err) ||
-        !spec_track(v->op, args->common.track, &options.track, err) ||
-        !spec_shape(session, v->op, args->common.shape, &bound, err))
+        !session_track(v->op, args->common.track, &options.track, err) ||
+        !session_shape(session, v->op, args->common.shape, &bound, err))
         return false;
     if (bound != NULL) {
         shape.values = bound->dims;

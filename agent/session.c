@@ -86,7 +86,7 @@ static bool library_find(void *context, struct arena *arena, struct str name, st
     return false;
 }
 
-bool spec_load(struct session *session, const char *path, const struct op **out, struct err *err)
+bool session_spec(struct session *session, const char *path, const struct op **out, struct err *err)
 {
     struct library folders = {{path_dir(session->arena, path), session->env.ops_folder}};
     const struct op_library library = {library_find, &folders};
@@ -96,8 +96,8 @@ bool spec_load(struct session *session, const char *path, const struct op **out,
            op_parse(session->arena, text, path, &library, out, err);
 }
 
-bool manifest_load(struct session *session, const char *path, const struct manifest **out,
-                   struct err *err)
+bool session_manifest(struct session *session, const char *path, const struct manifest **out,
+                      struct err *err)
 {
     const struct json *json;
     struct str text;
@@ -107,7 +107,7 @@ bool manifest_load(struct session *session, const char *path, const struct manif
            manifest_parse(session->arena, json, out, err);
 }
 
-bool spec_track(const struct op *op, const char *name, const struct track **out, struct err *err)
+bool session_track(const struct op *op, const char *name, const struct track **out, struct err *err)
 {
     char known[256] = "";
     size_t used = 0;
@@ -122,8 +122,8 @@ bool spec_track(const struct op *op, const char *name, const struct track **out,
                      known);
 }
 
-bool spec_shape(struct session *session, const struct op *op, const char *text,
-                const struct bound_op **out, struct err *err)
+bool session_shape(struct session *session, const struct op *op, const char *text,
+                   const struct bound_op **out, struct err *err)
 {
     struct formula_env dims;
 
