@@ -106,6 +106,36 @@ static void documents_built_by_hand(void **state UNUSED)
     arena_release(&arena);
 }
 
+static void invalid_utf8_is_replaced(void **state UNUSED)
+{
+    static const struct {
+        const char *in;
+        int replaced; /* bytes that become U+FFFD */
+    } cases[] = {
+        {"\xc0\x80", 2},     {"\xc1\xbf", 2},         {"\xe0\x9f\xbf", 3},
+        {"\xed\xa0\x80", 3}, {"\xf0\x8f\xbf\xbf", 4}, {"\xf4\x90\x80\x80", 4},
+        {"\xf5\x80", 2},     {"\xe2\x82", 2},         {"\x80", 1},
+        {"\xc2\x80", 0},     {"\xed\x9f\xbf", 0},     {"\xf4\x8f\xbf\xbf", 0},
+        {"\xe0\xa0\x80", 0}, {"\xf0\x90\x80\x80", 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        struct buf out, want;
+        struct json_writer w;
+        arena_init(&arena, ARENA_BYTES);
+        buf_init(&out, &arena, TEXT_BYTES);
+        buf_init(&want, &arena, TEXT_BYTES);
+        json_writer_init(&w, &out);
+        json_put_text(&w, cases[i].in);
+        buf_char(&want, '"');
+        for (int k = 0; k < cases[i].replaced; k++)
+            buf_text(&want, "\xef\xbf\xbd");
+        buf_printf(&want, "%s\"", cases[i].replaced ? "" : cases[i].in);
+        assert_string_equal(buf_view(&out).at, buf_view(&want).at);
+        arena_release(&arena);
+    }
+}
+
 static void too_long_is_reported(void **state UNUSED)
 {
     struct arena arena;
@@ -132,9 +162,8 @@ static void too_long_is_reported(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(canonical_texts),
-        cmocka_unit_test(any_double_reads_back),
-        cmocka_unit_test(documents_built_by_hand),
+        cmocka_unit_test(canonical_texts),         cmocka_unit_test(any_double_reads_back),
+        cmocka_unit_test(documents_built_by_hand), cmocka_unit_test(invalid_utf8_is_replaced),
         cmocka_unit_test(too_long_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

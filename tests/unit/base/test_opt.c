@@ -60,6 +60,10 @@ static void accepted(void **state UNUSED)
     assert_int_equal(v.seed, 16);
     assert_int_equal(count, 1);
     assert_string_equal(positional[0], "--json");
+    assert_ok(parse("--attempts 1 x", &v, positional, &count, &err));
+    assert_int_equal(v.attempts, 1);
+    assert_ok(parse("--attempts 100 x", &v, positional, &count, &err));
+    assert_int_equal(v.attempts, 100);
     assert_ok(parse("-", &v, positional, &count, &err));
     assert_string_equal(positional[0], "-");
 }

@@ -68,6 +68,20 @@ static void below_is_uniform(void **state UNUSED)
     assert_int_equal(rng_below(&rng, 1), 0);
 }
 
+/* With a bound of 3/4 of the range, taking every draw would give each third value twice as often.
+ */
+static void below_is_uniform_for_large_bounds(void **state UNUSED)
+{
+    enum { DRAWS = 30000 };
+    int thirds[3] = {0};
+    struct rng rng;
+    rng_init(&rng, 5);
+    for (int i = 0; i < DRAWS; i++)
+        thirds[rng_below(&rng, 0xc0000000) % 3]++;
+    for (int i = 0; i < 3; i++)
+        assert_in_range(thirds[i], DRAWS / 3 - 400, DRAWS / 3 + 400);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -75,6 +89,7 @@ int main(void)
         cmocka_unit_test(keys_differ_in_each_part),
         cmocka_unit_test(the_sequence_is_the_counter),
         cmocka_unit_test(below_is_uniform),
+        cmocka_unit_test(below_is_uniform_for_large_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
