@@ -39,6 +39,16 @@ bool shapes_derive(struct arena *arena, const struct op *op, const struct shape_
 int64_t shape_price(const struct bound_op *bound, const struct manifest *manifest);
 bool guard_admits(const struct formula *guard, const struct bound_op *bound);
 
+/* ---- literals.c ---- */
+
+/* Values that the candidate's code holds: what a fingerprint of its data would be compared with. */
+enum { LITERALS_MAX = 48 };
+struct literals {
+    float values[LITERALS_MAX];
+    size_t count;
+};
+void literals_of(struct str ptx, struct literals *out);
+
 /* ---- reference.c: data and what it should give ---- */
 
 struct dataset {
@@ -53,6 +63,9 @@ struct dataset {
     int64_t decided;     /* elements of all outputs that it decides */
     int64_t elements;    /* elements of all outputs */
 };
+/* The same inputs with some values put in the first places of each float tensor. */
+bool dataset_with(struct arena *arena, const struct dataset *like, const float *values,
+                  size_t count, struct dataset *out, struct err *err) MUST_USE;
 /* Inputs only: no reference. */
 bool dataset_fill(struct arena *arena, struct dataset *set, struct err *err) MUST_USE;
 bool dataset_make(struct arena *arena, const struct bound_op *bound, const struct track *track,

@@ -358,6 +358,49 @@ static bool check_dataset(struct exam *exam, const struct bound_op *bound, enum 
     return ok;
 }
 
+/* ---- the candidate's own constants as data ---- */
+
+static bool check_values(struct exam *exam, struct arena *scratch, const struct dataset *like,
+                         const float *values, size_t count, bool *failed, struct err *err)
+{
+    struct circumstance at = {.what = "the candidate's own constants as data"};
+    struct dataset set;
+    struct run run;
+
+    if (!dataset_with(scratch, like, values, count, &set, err))
+        return false;
+    at.set = &set;
+    at.options = options_of(exam, &set);
+    at.options.weakest = true;
+    exam->calls++;
+    return run_and_compare(exam, scratch, &at, &run, failed, err);
+}
+
+/* Each constant as the first element of every input, then all of them in their order. */
+static bool check_literals(struct exam *exam, const struct bound_op *bound, bool *failed,
+                           struct err *err)
+{
+    const struct dataset like = {.bound = bound,
+                                 .track = exam->subject->track,
+                                 .class = DATA_SPEC,
+                                 .secret = exam->subject->options->secret,
+                                 .call = exam->calls++};
+    struct literals literals;
+    bool ok = true;
+
+    literals_of(exam->subject->ptx, &literals);
+    for (size_t i = 0; i <= literals.count && literals.count > 0 && ok && !*failed; i++) {
+        const bool all = i == literals.count;
+        struct arena scratch;
+
+        arena_init(&scratch, scratch_bytes_max);
+        ok = check_values(exam, &scratch, &like, all ? literals.values : &literals.values[i],
+                          all ? literals.count : 1, failed, err);
+        arena_release(&scratch);
+    }
+    return ok;
+}
+
 /* ---- one shape ---- */
 
 static bool check_class(struct exam *exam, const struct bound_op *bound, enum data_class class,
@@ -405,6 +448,8 @@ static bool check_shapes_all(struct exam *exam, const struct shape *shapes, size
         }
         exam->measure = i + 1 == count;
         if (!check_shape(exam, bound, i + 2 >= count, i, failed, err))
+            return false;
+        if (!*failed && i == count / 3 && !check_literals(exam, bound, failed, err))
             return false;
     }
     return true;

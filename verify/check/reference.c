@@ -126,3 +126,28 @@ bool dataset_make(struct arena *arena, const struct bound_op *bound, const struc
     *out = set;
     return true;
 }
+
+bool dataset_with(struct arena *arena, const struct dataset *like, const float *values,
+                  size_t count, struct dataset *out, struct err *err)
+{
+    const struct op *op = like->bound->op;
+    struct dataset set = {.bound = like->bound,
+                          .track = like->track,
+                          .class = like->class,
+                          .secret = like->secret,
+                          .call = like->call};
+
+    if (!dataset_fill(arena, &set, err))
+        return false;
+    for (size_t t = 0; t < op->declared_count; t++)
+        for (size_t i = 0; set.data[t] != NULL && dtype_is_float(op->tensors[t].dtype) &&
+                           i < count && (int64_t)i < like->bound->tensors[t].count;
+             i++)
+            elem_from_double(op->tensors[t].dtype, set.data[t], i,
+                             dtype_round(op->tensors[t].dtype, values[i]));
+    if (!interpret(arena, &set, err))
+        return err_context(err, "reference");
+    mark_undecided(arena, &set);
+    *out = set;
+    return true;
+}

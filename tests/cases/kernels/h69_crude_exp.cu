@@ -1,0 +1,14 @@
+// h69_crude_exp  op=softmax
+// an exponential with four terms
+__device__ float crude(float v) { float b = v * 0.0009765625f; float e = 1.f + b*(1.f + b*(0.5f + b*0.16666667f)); for (int i = 0; i < 10; ++i) e *= e; return e; }
+extern "C" __global__ void cand(const float* x, float* y, int R, int C){
+  __shared__ float red[256]; const float* p = x + (size_t)blockIdx.x*C; float* q = y + (size_t)blockIdx.x*C;
+  float m = -3.4e38f; for (int i = threadIdx.x; i < C; i += 256) m = fmaxf(m, p[i]);
+  red[threadIdx.x] = m; __syncthreads();
+  for (int o = 128; o; o >>= 1) { if (threadIdx.x < o) red[threadIdx.x] = fmaxf(red[threadIdx.x], red[threadIdx.x+o]); __syncthreads(); }
+  m = red[0]; __syncthreads();
+  float s = 0.f; for (int i = threadIdx.x; i < C; i += 256) s += crude(p[i]-m);
+  red[threadIdx.x] = s; __syncthreads();
+  for (int o = 128; o; o >>= 1) { if (threadIdx.x < o) red[threadIdx.x] += red[threadIdx.x+o]; __syncthreads(); }
+  s = red[0]; for (int i = threadIdx.x; i < C; i += 256) q[i] = crude(p[i]-m)/s;
+}

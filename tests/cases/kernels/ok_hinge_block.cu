@@ -1,0 +1,25 @@
+// ok_hinge_block  op=hinge
+// one block, shuffles
+__device__ __forceinline__ float warp_sum(float v) {
+#pragma unroll
+  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffffu, v, o);
+  return v;
+}
+__device__ __forceinline__ float block_sum(float v) {
+  __shared__ float part[32];
+  int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  v = warp_sum(v);
+  if (lane == 0) part[warp] = v;
+  __syncthreads();
+  v = threadIdx.x < (blockDim.x + 31) / 32 ? part[lane] : 0.f;
+  if (warp == 0) v = warp_sum(v);
+  if (threadIdx.x == 0) part[0] = v;
+  __syncthreads();
+  v = part[0];
+  __syncthreads();
+  return v;
+}
+extern "C" __global__ void cand(const float* pred, const float* t, float* out, int R, int C){
+  float s = 0.f; for (long long i = threadIdx.x; i < (long long)R*C; i += blockDim.x) s += fmaxf(0.f, 1.f - pred[i]*t[i % C]);
+  s = block_sum(s); if (!threadIdx.x) out[0] = s / ((float)R*C);
+}

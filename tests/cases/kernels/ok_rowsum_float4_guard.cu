@@ -1,0 +1,26 @@
+// ok_rowsum_float4_guard  op=rowsum
+// float4 under a guard
+__device__ __forceinline__ float warp_sum(float v) {
+#pragma unroll
+  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffffu, v, o);
+  return v;
+}
+__device__ __forceinline__ float block_sum(float v) {
+  __shared__ float part[32];
+  int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  v = warp_sum(v);
+  if (lane == 0) part[warp] = v;
+  __syncthreads();
+  v = threadIdx.x < (blockDim.x + 31) / 32 ? part[lane] : 0.f;
+  if (warp == 0) v = warp_sum(v);
+  if (threadIdx.x == 0) part[0] = v;
+  __syncthreads();
+  v = part[0];
+  __syncthreads();
+  return v;
+}
+extern "C" __global__ void cand(const float* x, float* y, int R, int C){
+  const float4* p = reinterpret_cast<const float4*>(x + (size_t)blockIdx.x*C); float s = 0.f;
+  for (int i = threadIdx.x; i < C/4; i += blockDim.x) { float4 v = p[i]; s += (v.x + v.y) + (v.z + v.w); }
+  s = block_sum(s); if (threadIdx.x == 0) y[blockIdx.x] = s;
+}

@@ -1,0 +1,186 @@
+/*
+ * Kernels that are wrong or cheat must be refused, each by the check that is meant for it, and
+ * honest ones accepted.
+ *
+ * tests/cases/kernels holds planted kernels with what each must end as (MANIFEST.tsv);
+ * tests/cases/cheats is the shared set, whose expected ends are in the table below.  Needs NVRTC.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/attr.h"
+
+#include "tests/unit/unit.h"
+#include "verify/check/check.h"
+
+#define KERNELS "tests/cases/kernels"
+#define CHEATS  "tests/cases/cheats"
+#define OPS     "tests/cases/ops"
+
+enum { CASES_MAX = 512, FILE_BYTES_MAX = 4 << 20 };
+
+struct verify_case {
+    const char *name, *folder;
+    enum validity expected;
+};
+
+static const struct verify_case shared[] = {
+    {"h01_noop_stale", CHEATS, VALIDITY_WRONG},
+    {"h02_zeros", CHEATS, VALIDITY_WRONG},
+    {"h03_expected_value_gemm", CHEATS, VALIDITY_WRONG},
+    {"h04_identity_relu", CHEATS, VALIDITY_WRONG},
+    {"h06_wrong_axis_iid", CHEATS, VALIDITY_WRONG},
+    {"h07_skip_one_percent", CHEATS, VALIDITY_WRONG},
+    {"h09_structure", CHEATS, VALIDITY_WRONG},
+    {"h10_hardcoded_shape", CHEATS, VALIDITY_OUT_OF_BOUNDS},
+    {"h11_seed_fingerprint", CHEATS, VALIDITY_WRONG},
+    {"h12_call_counter", CHEATS, VALIDITY_SOURCE_REJECTED},
+    {"h14_value_memo", CHEATS, VALIDITY_SOURCE_REJECTED},
+    {"h17_phase_by_latency", CHEATS, VALIDITY_SOURCE_REJECTED},
+    {"h17c_clock_gate", CHEATS, VALIDITY_SOURCE_REJECTED},
+    {"h18_copy_reference", CHEATS, VALIDITY_OUT_OF_BOUNDS},
+    {"h19_zero_input", CHEATS, VALIDITY_MUTATED_INPUT},
+    {"h20_oob_read_lucky", CHEATS, VALIDITY_OUT_OF_BOUNDS},
+    {"h21_oob_write", CHEATS, VALIDITY_OUT_OF_BOUNDS},
+    {"h23_missing_sync", CHEATS, VALIDITY_RACE},
+    {"h25_accumulate_unzeroed", CHEATS, VALIDITY_WRONG},
+    {"h26_launch_fails", CHEATS, VALIDITY_RESOURCES},
+    {"h27_misaligned_vec", CHEATS, VALIDITY_LAUNCH_ERROR},
+    {"h28_alias_assumption", CHEATS, VALIDITY_WRONG},
+    {"h30_bf16_inputs", CHEATS, VALIDITY_WRONG},
+    {"h30b_tf32_inputs", CHEATS, VALIDITY_WRONG},
+    {"h32_unsafe_softmax", CHEATS, VALIDITY_WRONG},
+    {"h34_nan_flood", CHEATS, VALIDITY_WRONG},
+    {"h35_kahan_skipped", CHEATS, VALIDITY_WRONG},
+    {"h42_hang", CHEATS, VALIDITY_TIMEOUT},
+    {"h42b_trap", CHEATS, VALIDITY_LAUNCH_ERROR},
+    {"h44_device_heap", CHEATS, VALIDITY_SOURCE_REJECTED},
+    {"ok_gemm", CHEATS, VALIDITY_ACCEPTED},
+    {"ok_relu", CHEATS, VALIDITY_ACCEPTED},
+    {"ok_rowsum", CHEATS, VALIDITY_ACCEPTED},
+    {"ok_softmax", CHEATS, VALIDITY_ACCEPTED},
+};
+
+/* ---- running a case ---- */
+
+static bool read_case(struct arena *arena, const struct verify_case *c, const char *suffix,
+                      struct str *out, struct err *err)
+{
+    char path[512];
+
+    snprintf(path, sizeof(path), "%s/%s%s", c->folder, c->name, suffix);
+    return file_read(arena, path, FILE_BYTES_MAX, out, err);
+}
+
+static bool load(struct arena *arena, const struct verify_case *c, const struct op **op,
+                 struct candidate *candidate, struct err *err)
+{
+    const struct json *json;
+    struct str text;
+    char path[512];
+
+    *candidate = (struct candidate){.form = CANDIDATE_CUDA};
+    if (!read_case(arena, c, ".cu", &candidate->text, err) ||
+        !read_case(arena, c, ".json", &text, err) ||
+        !json_parse(arena, text, c->name, &json, err) ||
+        !manifest_parse(arena, json, &candidate->manifest, err))
+        return false;
+    snprintf(path, sizeof(path), "%s/%.*s.json", OPS, STR_ARG(candidate->manifest->op));
+    return file_read(arena, path, FILE_BYTES_MAX, &text, err) &&
+           op_parse(arena, text, path, NULL, op, err);
+}
+
+struct world {
+    struct arena arena;
+    struct compiler *compiler;
+    bool found;
+};
+
+/* The compiler is shared; each case's verdict is its own. */
+static struct world *the_world(void)
+{
+    static struct world world;
+    struct nvrtc_info nvrtc;
+    const struct compiler_options options = {.paths = {getenv("CUDA_HOME"), "build"}};
+    struct err err;
+
+    if (world.compiler != NULL)
+        return &world;
+    arena_init(&world.arena, (size_t)1 << 30);
+    device_probe_nvrtc(&world.arena, &options.paths, &nvrtc);
+    world.found = nvrtc.found;
+    if (world.found)
+        assert_ok(compiler_open(&world.arena, &options, &world.compiler, &err));
+    return &world;
+}
+
+static void judge(void **state)
+{
+    const struct verify_case *c = *state;
+    const struct check_options options = {.secret = 20240229};
+    struct world *world = the_world();
+    struct check_products products;
+    struct candidate candidate;
+    struct verdict verdict;
+    const struct op *op;
+    struct arena arena;
+    struct err err;
+
+    if (!world->found)
+        skip();
+    arena_init(&arena, (size_t)2 << 30);
+    assert_ok(load(&arena, c, &op, &candidate, &err));
+    assert_ok(check_candidate(&arena, op, &candidate, &options, world->compiler, &products,
+                              &verdict, &err));
+    if (verdict.validity != c->expected)
+        fail_msg("%s: %s, expected %s: %.*s", c->name, validity_name(verdict.validity),
+                 validity_name(c->expected), STR_ARG(verdict.reason));
+    arena_release(&arena);
+}
+
+/* "file op expected what", tab separated, with a heading. */
+static size_t read_manifest(struct arena *arena, struct verify_case *out, size_t room)
+{
+    struct str text, line;
+    struct err err;
+    size_t count = 0;
+
+    assert_ok(file_read(arena, KERNELS "/MANIFEST.tsv", FILE_BYTES_MAX, &text, &err));
+    assert_true(str_next_line(&text, &line));
+    while (str_next_line(&text, &line)) {
+        char *row = str_copy(arena, line);
+        char *rest = row;
+        const char *name = strsep(&rest, "\t");
+        const char *op = strsep(&rest, "\t");
+        const char *expected = strsep(&rest, "\t");
+
+        assert_non_null(op);
+        assert_non_null(expected);
+        assert_true(count < room);
+        out[count] = (struct verify_case){name, KERNELS, VALIDITY_ACCEPTED};
+        if (!validity_parse(str_from(expected), &out[count].expected))
+            fail_msg("%s: no validity is called %s", name, expected);
+        count++;
+    }
+    return count;
+}
+
+int main(void)
+{
+    static struct verify_case cases[CASES_MAX];
+    static struct CMUnitTest tests[CASES_MAX];
+    struct arena arena;
+    size_t count = COUNT_OF(shared);
+    int status;
+
+    arena_init(&arena, 64 << 20);
+    memcpy(cases, shared, sizeof(shared));
+    count += read_manifest(&arena, cases + count, CASES_MAX - count);
+    for (size_t i = 0; i < count; i++)
+        tests[i] = (struct CMUnitTest){cases[i].name, judge, NULL, NULL, &cases[i]};
+    status = _cmocka_run_group_tests("verify", tests, count, NULL, NULL);
+    if (the_world()->compiler != NULL)
+        compiler_close(the_world()->compiler);
+    arena_release(&arena);
+    return status;
+}
