@@ -31,7 +31,8 @@ struct remedy remedy_nearest(struct arena *arena, struct str word, const struct 
     const char **names = arena_array(arena, const char *, count + 1);
     for (size_t i = 0; i < count; i++)
         names[i] = str_copy(arena, known[i]);
-    const char *near = opt_nearest(str_copy(arena, word), names, count);
+    /* any letter is near to any other */
+    const char *near = word.len < 2 ? NULL : opt_nearest(str_copy(arena, word), names, count);
     return near ? remedy_say("did you mean '%.100s'?", near) : remedy_say("%s", otherwise);
 }
 

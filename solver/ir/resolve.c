@@ -253,6 +253,7 @@ static bool resolve_scatter(struct resolver *r, const struct symbol *target, str
         if (!resolve_subscript(r, ast->subs[i], &subs[i], err))
             return false;
     r->stmt.scatter = subs;
+    r->stmt.target = target->tensor;
     return true;
 }
 

@@ -185,8 +185,10 @@ static bool load_tracks(struct arena *arena, const struct json *root, struct spe
 {
     static const char *const no_members[] = {NULL};
     const struct json *json = json_get(root, "tracks");
-    if (!json || (json->kind != JSON_OBJECT && json->kind != JSON_ARRAY) || json->count == 0)
-        return json_fail(json ? json : root, err, "tracks: at least one, as {\"f32\": {}}");
+    if (!json)
+        return json_fail(root, err, "\"tracks\" is missing; at least one, as {\"f32\": {}}");
+    if ((json->kind != JSON_OBJECT && json->kind != JSON_ARRAY) || json->count == 0)
+        return json_fail(json, err, "at least one track, as {\"f32\": {}}");
     struct track *tracks = arena_array(arena, struct track, json->count);
     for (size_t i = 0; i < json->count; i++) {
         const struct json *item = &json->items[i];

@@ -62,8 +62,8 @@ static bool fill_fits(const struct json *at, const struct tensor *tensor, struct
                  (kind == FILL_INTS && is_bool);
     if (!wrong)
         return true;
-    return json_fail(at, err, "a %s tensor cannot be filled with '%s'; use %s",
-                     dtype_name(tensor->dtype), fill_name(kind), is_bool ? "mask" : "ints");
+    return json_fail(at, err, "%s cannot be filled with '%s'; use %s", dtype_name(tensor->dtype),
+                     fill_name(kind), is_bool ? "mask" : "ints");
 }
 
 static bool load_ints(struct arena *arena, const struct json *json, const struct spec_doc *doc,
@@ -268,5 +268,5 @@ bool spec_load_tensors(struct arena *arena, const struct json *root, struct spec
     for (size_t i = 0; i < json->count; i++)
         if (!load_alias(&json->items[i], doc, &tensors[i], err))
             return false;
-    return has_output || json_fail(json, err, "no output");
+    return has_output || json_fail(json, err, "no tensor has the role output");
 }

@@ -154,11 +154,13 @@ static bool needs(const struct typer *t, const struct expr *e, const char *what,
                   const struct expr *got, struct err *err)
 {
     struct remedy remedy = remedy_say("%s", "");
-    if (dtype_is_float(got->dtype) || got->dtype == DTYPE_BOOL)
+    if (e->op == EXPR_MOD && dtype_is_float(got->dtype))
+        remedy = remedy_say("the remainder of floats is fmod(a, b)");
+    else if (dtype_is_float(got->dtype) || got->dtype == DTYPE_BOOL)
         remedy = remedy_say("cast it, or compare it: x != 0");
     else
         remedy = remedy_say("cast it: f32(...), or compare it: x != 0");
-    const char *name = e->op == EXPR_WHERE ? "where" : expr_op_name(e->op);
+    const char *name = e->op == EXPR_WHERE ? "? :" : expr_op_name(e->op);
     return text_fail(t->text, got->place, &remedy, err, "'%s' needs %s, not %s", name, what,
                      dtype_name(got->dtype));
 }
