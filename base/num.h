@@ -15,6 +15,7 @@
  * rounding, never through f32).  bf16: 8 exponent bits, 8 significand bits (1+7).  f16: IEEE
  * binary16. e4m3: OCP FP8 E4M3 (no infinity, S.1111.111 is NaN, largest 448); e5m2: OCP FP8 E5M2.
  * Overflow: f16, bf16, e5m2 become infinity; e4m3 becomes NaN (non-saturating conversion).
+ * NaN becomes the format's canonical NaN, as in PTX: 0x7fff, and 0x7f for the 8-bit formats.
  * tf32: f32 with 10 explicit significand bits, round to nearest, ties away from zero
  * (cvt.rna.tf32).
  */

@@ -41,6 +41,7 @@
 enum {
     TICK_MS = 5,
     READ_BYTES = 64 * 1024,
+    READS_MAX = 64,
     EXIT_NO_EXEC = 127,
     ADDRESS_SLACK_BYTES = 256 << 20,
 };
@@ -158,11 +159,11 @@ static void kill_group(struct child *child, enum proc_end why)
     kill(child->pid, SIGKILL); /* should it not have become a group yet */
 }
 
-/* Reads what is there; closes *fd at its end. */
+/* Reads what is there, but no endless flood; closes *fd at its end. */
 static void drain(struct child *child, int *fd)
 {
     char data[READ_BYTES];
-    while (*fd >= 0) {
+    for (int i = 0; i < READS_MAX && *fd >= 0; i++) {
         ssize_t len = read(*fd, data, sizeof(data));
         if (len < 0 && errno == EINTR)
             continue;
@@ -222,9 +223,9 @@ static void finish(struct child *child, struct proc_result *result)
 {
     int status;
     struct rusage usage;
+    kill(-child->pid, SIGKILL);
     drain(child, &child->out_fd);
     drain(child, &child->err_fd);
-    kill(-child->pid, SIGKILL);
     while (wait4(child->pid, &status, 0, &usage) < 0)
         ASSERT(errno == EINTR);
     if (child->out_fd >= 0)
@@ -292,9 +293,11 @@ static bool open_pipes(struct pipes *pipes, struct err *err)
 
 static void child_init(struct child *child, struct arena *arena, const struct proc_limits *limits)
 {
+    size_t tail_max = limits->output_bytes_max < PROC_STDERR_BYTES_MAX ? limits->output_bytes_max
+                                                                       : PROC_STDERR_BYTES_MAX;
     *child = (struct child){
-        .tail = arena_array(arena, char, 2 * limits->output_bytes_max + 1),
-        .tail_max = limits->output_bytes_max,
+        .tail = arena_array(arena, char, 2 * tail_max + 1),
+        .tail_max = tail_max,
         .start_ns = clock_mono_ns(),
         .killed_for = PROC_EXITED,
     };

@@ -11,17 +11,24 @@
 #include "base/str.h"
 
 /*
- * Child processes.  Every child is its own process group, dies with its parent (PR_SET_PDEATHSIG),
- * has a deadline after which the whole group is killed, and limits on CPU time, address space (0 =
- * none; under ASan a resident-size watchdog takes RLIMIT_AS's place) and output bytes.
+ * Child processes.  Every child is its own process group and dies with the thread that started it
+ * (PR_SET_PDEATHSIG).  It has a deadline and limits on CPU time, memory and output; past any of
+ * them, and whenever the child itself ends, the whole group is killed.
+ *
+ * Memory is resident bytes, looked at every few milliseconds; for proc_fork it is what the child
+ * has beyond its parent's at the fork.  RLIMIT_AS stands at twice that and 256 MiB as a backstop,
+ * except under ASan, which reserves address space without end.
  */
 struct proc_limits {
-    int64_t wall_ms;
+    int64_t wall_ms;         /* 0 = none */
     int64_t cpu_s;           /* 0 = none */
     size_t memory_bytes;     /* 0 = none */
-    size_t output_bytes_max; /* of each of stdout and stderr, or of the result */
+    size_t output_bytes_max; /* of stdout, or of what the function wrote */
 };
 
+enum { PROC_STDERR_BYTES_MAX = 256 << 10 };
+
+/* PROC_DEADLINE is both wall_ms and cpu_s; stderr over its limit loses its beginning, no more. */
 enum proc_end { PROC_EXITED, PROC_SIGNALLED, PROC_DEADLINE, PROC_MEMORY, PROC_OUTPUT };
 
 struct proc_result {
@@ -29,9 +36,9 @@ struct proc_result {
     int status; /* exit status or signal number */
     int64_t wall_ns;
     int64_t cpu_ns;
-    size_t rss_bytes_max;
-    struct str out; /* stdout, or what the function wrote */
-    struct str err; /* stderr, the last output_bytes_max of it */
+    size_t rss_bytes_max; /* at least the parent's: the kernel counts from the fork */
+    struct str out;       /* stdout, or what the function wrote */
+    struct str err;       /* the end of stderr: output_bytes_max, at most PROC_STDERR_BYTES_MAX */
 };
 
 /* Run argv[0] (a path, or a name looked up in PATH) with no stdin.  `env` NULL = inherit. */

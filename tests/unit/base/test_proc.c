@@ -45,6 +45,7 @@ static void ends_are_told_apart(void **state UNUSED)
          SIGKILL,
          "a\n",
          ""},
+        {"yes >&2", {.wall_ms = 300, .output_bytes_max = 99}, PROC_DEADLINE, SIGKILL, "", NULL},
         {"exec >&- 2>&-; sleep 30",
          {.wall_ms = 100, .output_bytes_max = 99},
          PROC_DEADLINE,
