@@ -115,6 +115,12 @@ static double units(const struct limits *t, double cost)
     return (t->wide ? cost : fmin(cost, 3)) * t->unit;
 }
 
+/* Of one operation; more than nothing even where it underflows in double. */
+static double rounding(const struct limits *t, double size)
+{
+    return t->unit * size + DBL_TRUE_MIN;
+}
+
 static bool is_whole(double x)
 {
     return fabs(x) < 0x1p51 && (x + 0x1.8p52) - 0x1.8p52 == x;
@@ -156,7 +162,7 @@ static double bound_add(const struct limits *t, const struct ball *x, const stru
         return moved;
     if (y->b == 0 && y->v == 0)
         return moved;
-    return moved + t->unit * (fabs(v) + moved);
+    return moved + rounding(t, fabs(v) + moved);
 }
 
 static double bound_mul(const struct limits *t, double x, double bx, double y, double by, double v)
@@ -169,7 +175,7 @@ static double bound_mul(const struct limits *t, double x, double bx, double y, d
         return moved;
     if (bx == 0 && by == 0 && is_integral(t, x, y, v))
         return moved;
-    return moved + t->unit * (fabs(v) + moved);
+    return moved + rounding(t, fabs(v) + moved);
 }
 
 static double bound_div(const struct limits *t, const struct ball *x, const struct ball *y,
@@ -183,7 +189,7 @@ static double bound_div(const struct limits *t, const struct ball *x, const stru
     double moved = (x->b + fabs(v) * y->b) / least;
     if (moved == 0 && (v == 0 || (is_power_of_two(y->v) && fabs(v) >= t->normal)))
         return 0;
-    return moved + units(t, 6) * (fabs(v) + moved);
+    return moved + units(t, 6) * (fabs(v) + moved) + DBL_TRUE_MIN;
 }
 
 static double bound_fma(const struct limits *t, const struct ball *a, double v)
@@ -298,7 +304,7 @@ static double bound_function(const struct limits *t, enum expr_op op, const stru
     bool exact = fabs(x->v) <= 1 && x->v == rint(x->v) && v == rint(v) && op != EXPR_ERF;
     if (moved == 0 && exact)
         return 0;
-    return moved + units(t, function_cost(op, x->v, v)) + units(t, 2) * moved;
+    return moved + units(t, function_cost(op, x->v, v)) + units(t, 2) * moved + DBL_TRUE_MIN;
 }
 
 static double bound_pow(const struct limits *t, const struct ball *x, const struct ball *y,
