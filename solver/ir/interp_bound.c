@@ -28,6 +28,9 @@
  * products get K / 8 * P / sum|a| too.  Sums in types narrower than f32 may stagnate: K - 1.
  * A compensated sum is within 2 u sum|a| + O(K u^2) (Kahan; Higham 2002, section 4.3): 3 u + K u^2.
  *
+ * An f32 product made of three tf32 ones (3xTF32, honest on every track) is within 12 u of itself:
+ * two rests rounded at 2^-11 of 2^-11, and the product of the rests left out.
+ *
  * Products whose factors the track rounds to u_in: what rounding does to this very sum, for each
  * factor alone, plus 4 u_in sqrt(sum (ab)^2) for other honest roundings (ties, scales folded into
  * a factor, factors computed in another order).  Rounding both factors has a standard deviation of
@@ -615,7 +618,8 @@ void bound_convert(const struct conversion *c, const struct reg *src, const stru
 static double sum_loss(const struct kernel *k, const struct acc *acc, size_t at, double count)
 {
     double size = k->limits.unit * acc->field[ACC_ABS][at];
-    double most = (count - 1) * size;
+    double split = k->is_split ? 12 : 0;
+    double most = (count - 1 + split) * size;
     double peak = k->limits.unit * fmin(acc->field[ACC_PEAK][at], acc->field[ACC_ABS][at]);
     if (k->summation == SUMMATION_COMPENSATED)
         return fmin(most, (3 + count * k->limits.unit) * size);

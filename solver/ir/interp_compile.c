@@ -445,6 +445,13 @@ static void find_product(const struct interp *interp, struct kernel *k)
         k->factors[i] = result->args[i];
         k->is_product &= factor_of(k, result->args[i], interp->compute, &k->exact_factor[i]);
     }
+    bool split = false;
+    for (size_t i = 0; i < 2; i++) {
+        bool narrow;
+        factor_of(k, result->args[i], COMPUTE_TF32, &narrow);
+        split |= !narrow;
+    }
+    k->is_split = k->is_product && split && k->dtype == DTYPE_F32;
     k->is_contraction = k->is_product && !(k->exact_factor[0] && k->exact_factor[1]);
     k->factor_roundoff = interp->compute == COMPUTE_BF16 ? 0x1p-8 : 0x1p-11;
 }
