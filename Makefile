@@ -83,8 +83,7 @@ isa_sources    := $(wildcard verify/ptx/isa_*.c)
 
 unique    = $(if $(1),$(firstword $(1)) $(call unique,$(filter-out $(firstword $(1)),$(1))))
 closure   = $(call unique,$(1) $(foreach d,$(DEPS_$(1)),$(call closure,$(d))))
-mains    := agent/main.c agent/worker_main.c
-sources   = $(filter-out $(mains) $(isa_sources),$(wildcard $(1)/*.c))
+sources   = $(filter-out agent/main.c $(isa_sources),$(wildcard $(1)/*.c))
 isa_objs  = $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(filter $(1)/isa_%,$(isa_sources))))
 objects   = $(foreach m,$(1),$(patsubst %.c,$(BUILD)/%.o,$(call sources,$(m))) $(call isa_objs,$(m)) \
               $(EMBED_$(m):%=$(BUILD)/embed/%.o))
@@ -125,7 +124,7 @@ $(BUILD)/%.o: %.c
 define isa_rule
 $(BUILD)/verify/ptx/isa_%.$(1).o: verify/ptx/isa_%.c
 	@mkdir -p $$(@D)
-	$$(call quiet,CC)$$(CC) $$(CPPFLAGS) $$(CFLAGS) -O3 $$(ISA_FLAGS_$(1)) -DPTX_ISA=$(1) -c -o $$@ $$<
+	$$(call quiet,CC)$$(CC) $$(CPPFLAGS) $$(CFLAGS) $(if $(SAN),,-O3) $$(ISA_FLAGS_$(1)) -DPTX_ISA=$(1) -c -o $$@ $$<
 endef
 $(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
 

@@ -67,7 +67,7 @@ static const char *const banned_calls[] = {"strcpy", "strcat", "sprintf", "vspri
                                            "strtok", "system", "popen",   "alloca"};
 static const char *const memory_calls[] = {"malloc", "calloc",  "realloc",  "free",
                                            "strdup", "strndup", "asprintf", "vasprintf"};
-static const char *const environment_calls[] = {"getenv", "secure_getenv", "setenv", "putenv"};
+static const char *const environment_calls[] = {"getenv", "secure_getenv"};
 
 struct module {
     struct str name;
