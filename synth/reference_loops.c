@@ -67,7 +67,7 @@ static struct fold fold_of(struct ref_stmt *s)
     switch (s->stmt->reduce) {
     case REDUCE_SUM:
         if (is_real(s))
-            return (struct fold){"sum_acc", "sum_start()", "join(p, q)"};
+            return (struct fold){"sum_acc", "sum_start({0, 0, 0, 0, 0})", "join(p, q)"};
         return (struct fold){"int_acc", "{0, 0, false}",
                              "{(i64)((u64)p.v + (u64)q.v), p.b + q.b, false}"};
     case REDUCE_PROD:
@@ -164,7 +164,7 @@ static void add_sum(struct ref_stmt *s, const struct ref_value *term)
 {
     struct product product = product_of(s);
     struct cuda *out = &s->kernel->out;
-    cuda_line(out, "sum_add(acc, %s);", term->name);
+    cuda_line(out, "sum_add(%s, acc, %s);", ref_format(term->dtype), term->name);
     if (!product.is_rounded)
         return;
     double weight = (product.exact[0] ? 0 : 0.5) + (product.exact[1] ? 0 : 0.5);
@@ -263,7 +263,7 @@ static struct ref_value finish_fold(struct ref_stmt *s, const char *count)
                            text_fmt(arena, "int_convert({acc.v, 0}, %s)", ref_width(arena, dtype)));
     case REDUCE_PROD:
         if (is_real(s))
-            return result_line(s, dtype, text_fmt(arena, "product_end(%s, acc)", format));
+            return result_line(s, dtype, "product_end(acc)");
         return result_line(s, dtype,
                            text_fmt(arena, "int_convert({acc.v, 0}, %s)", ref_width(arena, dtype)));
     case REDUCE_MAX:
@@ -288,7 +288,9 @@ static void store_result(struct ref_stmt *s, struct ref_value value, const char 
     struct ref_value stored = ref_assign(s, value, s->kernel->op->tensors[target].dtype);
     s->kernel->results[target] = true;
     cuda_line(&s->kernel->out, "value%zu[%s] = %s.v;", target, position, stored.name);
-    cuda_line(&s->kernel->out, "bound%zu[%s] = %s.b;", target, position, stored.name);
+    bool last = !s->kernel->op->tensors[target].temporary;
+    cuda_line(&s->kernel->out, "bound%zu[%s] = %s(%s.b);", target, position, last ? "open_or" : "",
+              stored.name);
 }
 
 /* ---- loops ---- */
@@ -446,12 +448,61 @@ static void print_possible(struct ref_stmt *s, const struct split *split)
     cuda_line(out, "__syncthreads();");
 }
 
+static bool is_real_sum(const struct ref_stmt *s)
+{
+    return is_real(s) && s->stmt->reduce == REDUCE_SUM;
+}
+
+/* Where several threads share a sum, each looks at its run first: the next ones then know the
+ * partial sum, and its history, at which they begin. */
+static void open_look(struct ref_stmt *s)
+{
+    struct cuda *out = &s->kernel->out;
+    cuda_line(out, "__shared__ sum_look looks[%d];", REF_THREADS);
+    cuda_line(out, "sum_look before = {0, 0, 0, 0, 0};");
+    cuda_open(out, "if (lanes > 1)");
+    cuda_line(out, "sum_look look = before;");
+    cuda_open(out, "if (id < outputs)");
+}
+
+static void close_look(struct ref_stmt *s)
+{
+    struct cuda *out = &s->kernel->out;
+    cuda_close(out);
+    cuda_line(out, "looks[threadIdx.x] = look;");
+    cuda_line(out, "__syncthreads();");
+    cuda_line(out, "for (int other = threadIdx.x - lane; other < threadIdx.x; ++other)");
+    cuda_line(out, "    before = join(before, looks[other]);");
+    cuda_line(out, "__syncthreads();");
+    cuda_close(out);
+}
+
+static void look_at_term(struct ref_stmt *s)
+{
+    struct ref_value term = ref_print_own(s, s->stmt->value);
+    cuda_line(&s->kernel->out, "look_add(look, %s.v);", term.name);
+}
+
+static void print_accumulator(struct ref_stmt *s, const struct fold *fold)
+{
+    cuda_line(&s->kernel->out, "%s acc = %s;", fold->type,
+              is_real_sum(s) ? "sum_start(before)" : fold->start);
+}
+
 static void print_reduction(struct ref_stmt *s, const struct split *split)
 {
     struct cuda *out = &s->kernel->out;
     struct fold fold = fold_of(s);
     open_outputs(s, split, &fold, product_text(s, split->outer, split->outer_count));
-    cuda_line(out, "%s acc = %s;", fold.type, fold.start);
+    if (is_real_sum(s)) {
+        open_look(s);
+        take_apart(s, "id", split->outer, split->outer_count);
+        open_terms(s, split->inner, split->inner_count);
+        look_at_term(s);
+        cuda_close(out);
+        close_look(s);
+    }
+    print_accumulator(s, &fold);
     cuda_open(out, "if (id < outputs)");
     take_apart(s, "id", split->outer, split->outer_count);
     open_terms(s, split->inner, split->inner_count);
@@ -543,7 +594,7 @@ static void fixed_loops(const struct ref_stmt *s, size_t *loop_of, bool *is_fixe
     }
 }
 
-static void print_scatter_term(struct ref_stmt *s, const size_t *loop_of)
+static void print_scatter_term(struct ref_stmt *s, const size_t *loop_of, bool look)
 {
     struct cuda *out = &s->kernel->out;
     struct arena *arena = s->kernel->arena;
@@ -558,13 +609,17 @@ static void print_scatter_term(struct ref_stmt *s, const size_t *loop_of)
         if (open_here != NULL)
             open = open == NULL ? open_here : text_fmt(arena, "%s || %s", open, open_here);
     }
-    if (open != NULL) {
+    if (open != NULL && !look) {
         cuda_line(out, "if (%s)", open);
         cuda_line(out, "    acc.b = INF;");
     }
     cuda_open(out, "if (%s)", lands);
-    cuda_line(out, "++landed;");
-    add_term(s, "term");
+    if (look) {
+        look_at_term(s);
+    } else {
+        cuda_line(out, "++landed;");
+        add_term(s, "term");
+    }
     cuda_close(out);
 }
 
@@ -583,6 +638,19 @@ static void print_scatter_target(struct ref_stmt *s, const size_t *loop_of)
     }
 }
 
+/* How many terms landed, over the group. */
+static void print_landed(struct ref_stmt *s)
+{
+    struct cuda *out = &s->kernel->out;
+    cuda_line(out, "__shared__ int counts[%d];", REF_THREADS);
+    cuda_line(out, "counts[threadIdx.x] = landed;");
+    cuda_line(out, "__syncthreads();");
+    cuda_line(out, "landed = 0;");
+    cuda_line(out, "for (int other = 0; lane == 0 && other < lanes; ++other)");
+    cuda_line(out, "    landed += counts[threadIdx.x + other];");
+    cuda_line(out, "__syncthreads();");
+}
+
 static void print_scatter(struct ref_stmt *s)
 {
     struct cuda *out = &s->kernel->out;
@@ -597,22 +665,24 @@ static void print_scatter(struct ref_stmt *s)
             split.inner[split.inner_count++] = i;
     const struct formula *elements = formula_count(s->kernel->arena, target->shape, target->rank);
     open_outputs(s, &split, &fold, ref_number(s->kernel, elements));
-    cuda_line(out, "%s acc = %s;", fold.type, fold.start);
+    if (is_real_sum(s)) {
+        open_look(s);
+        print_scatter_target(s, loop_of);
+        open_terms(s, split.inner, split.inner_count);
+        print_scatter_term(s, loop_of, true);
+        cuda_close(out);
+        close_look(s);
+    }
+    print_accumulator(s, &fold);
     cuda_line(out, "int landed = 0;");
     cuda_open(out, "if (id < outputs)");
     print_scatter_target(s, loop_of);
     open_terms(s, split.inner, split.inner_count);
-    print_scatter_term(s, loop_of);
+    print_scatter_term(s, loop_of, false);
     cuda_close(out);
     cuda_close(out);
     print_join(s, &fold);
-    cuda_line(out, "__shared__ int counts[%d];", REF_THREADS);
-    cuda_line(out, "counts[threadIdx.x] = landed;");
-    cuda_line(out, "__syncthreads();");
-    cuda_line(out, "landed = 0;");
-    cuda_line(out, "for (int other = 0; lane == 0 && other < lanes; ++other)");
-    cuda_line(out, "    landed += counts[threadIdx.x + other];");
-    cuda_line(out, "__syncthreads();");
+    print_landed(s);
     cuda_open(out, "if (id < outputs && lane == 0)");
     store_result(s, finish_fold(s, "landed"), "id");
     cuda_close(out);

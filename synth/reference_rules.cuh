@@ -78,15 +78,37 @@ RULE bool narrows(format from, format to)
     return to.u > from.u || to.max < from.max;
 }
 
+/* What `cost` units are worth: intrinsics of narrow types are no worse than 3. */
 RULE double units(format f, double cost)
 {
     return (f.wide ? cost : fmin(cost, 3.0)) * f.u;
 }
 
+#define SPECK 0x1p-1074 /* what is lost is more than nothing even where it underflows */
+
+RULE double rounding(format f, double size)
+{
+    return f.u * size + SPECK;
+}
+
+/* A negative bound -l: the value may overflow its type; an honest one has v's sign and a magnitude
+ * of l or more, infinity included. */
+RULE double overflowing(double least)
+{
+    return least > 1 ? -fmin(least, 1.7976931348623157e308) : INF;
+}
+
+RULE double open_or(double b)
+{
+    return b < 0 ? INF : b;
+}
+
 RULE double settle(format f, double v, double b)
 {
-    if (!(b < INF) || (isfinite(v) && fabs(v) + b > f.max))
+    if (!(b < INF))
         return INF;
+    if (isfinite(v) && fabs(v) + b > f.max)
+        return overflowing(fabs(v) - b);
     return b > 0 ? b + f.flush : 0;
 }
 
@@ -97,14 +119,18 @@ RULE bool is_whole(double x)
 
 RULE bool is_power_of_two(double x)
 {
-    return isfinite(x) && x != 0 && ldexp(1.0, ilogb(x)) == fabs(x);
+    return (__double_as_longlong(x) & 0xfffffffffffffLL) == 0 && x != 0 && isfinite(x);
 }
 
-RULE bool is_integral(format f, num x, num y, double v)
+RULE double smallest_normal(format f)
+{
+    return ldexp(1.0, f.least_exponent);
+}
+
+RULE bool is_integral(format f, double x, double y, double v)
 {
     const double limit = 1 / f.u;
-    return x.b == 0 && y.b == 0 && fabs(v) <= limit && fabs(x.v) <= limit && fabs(y.v) <= limit &&
-           is_whole(x.v) && is_whole(y.v);
+    return fabs(v) <= limit && fabs(x) <= limit && fabs(y) <= limit && is_whole(x) && is_whole(y);
 }
 
 /* The end of each float operation: what overflows or is not finite. */
@@ -112,7 +138,7 @@ RULE num finish(format f, double v, double b, bool special, bool open, bool exac
 {
     if (!isfinite(v))
         return {v, !open && (special || exact) ? 0 : INF};
-    return {v, settle(f, v, b)};
+    return {v, b < 0 ? b : settle(f, v, b)};
 }
 
 RULE num finish1(format f, double v, double b, num x)
@@ -128,20 +154,44 @@ RULE num finish2(format f, double v, double b, num x, num y)
 
 /* ---- arithmetic ---- */
 
+/* One may overflow: the sum then has its sign, and loses at most the other's size. */
+RULE double add_overflowing(num x, num y)
+{
+    const num big = x.b < 0 ? x : y, other = x.b < 0 ? y : x;
+    if (other.b < 0 || !isfinite(other.v) || !(other.b < INF))
+        return INF;
+    return overflowing(-big.b - fabs(other.v) - other.b);
+}
+
 RULE double add_bound(format f, num x, num y, double v)
 {
-    const bool exact = (x.b == 0 && x.v == 0) || (y.b == 0 && y.v == 0);
-    if (exact || is_integral(f, x, y, v))
-        return x.b + y.b;
-    return x.b + y.b + units(f, 1) * (fabs(v) + x.b + y.b);
+    const double moved = x.b + y.b;
+    if (x.b < 0 || y.b < 0)
+        return add_overflowing(x, y);
+    if ((x.b == 0 && x.v == 0) || (y.b == 0 && y.v == 0))
+        return moved;
+    if (moved == 0 && is_integral(f, x.v, y.v, v))
+        return 0;
+    return moved + rounding(f, fabs(v) + moved);
 }
 
 RULE double mul_bound(format f, num x, num y, double v)
 {
     const double moved = fabs(x.v) * y.b + fabs(y.v) * x.b + x.b * y.b;
-    const bool exact = (x.b == 0 && is_power_of_two(x.v)) || (y.b == 0 && is_power_of_two(y.v)) ||
-                       (moved == 0 && v == 0);
-    return exact || is_integral(f, x, y, v) ? moved : moved + units(f, 1) * (fabs(v) + moved);
+    if ((x.b == 0 && x.v == 0) || (y.b == 0 && y.v == 0))
+        return moved;
+    const bool scales =
+        (x.b == 0 && is_power_of_two(x.v)) || (y.b == 0 && is_power_of_two(y.v));
+    if (scales && fabs(v) >= smallest_normal(f))
+        return moved;
+    if (x.b == 0 && y.b == 0 && is_integral(f, x.v, y.v, v))
+        return moved;
+    return moved + rounding(f, fabs(v) + moved);
+}
+
+RULE num closed(num x)
+{
+    return {x.v, open_or(x.b)};
 }
 
 RULE num add(format f, num x, num y)
@@ -159,17 +209,20 @@ RULE num sub(format f, num x, num y)
 RULE num mul(format f, num x, num y)
 {
     const double v = x.v * y.v;
-    return finish2(f, v, mul_bound(f, x, y, v), x, y);
+    return finish2(f, v, mul_bound(f, closed(x), closed(y), v), x, y);
 }
 
 LARGER num divide(format f, num x, num y)
 {
     const double v = x.v / y.v, least = fabs(y.v) - y.b;
     double b = INF;
-    if (least > 0) {
+    if (y.b < 0) {
+        b = fmax(fabs(v), (fabs(x.v) + open_or(x.b)) / -y.b);
+    } else if (least > 0 && x.b >= 0) {
         b = (x.b + fabs(v) * y.b) / least;
-        if (b != 0 || !(v == 0 || is_power_of_two(y.v)))
-            b += units(f, 6) * (fabs(v) + b);
+        const bool exact = v == 0 || (is_power_of_two(y.v) && fabs(v) >= smallest_normal(f));
+        if (b != 0 || !exact)
+            b += units(f, 6) * (fabs(v) + b) + SPECK;
     }
     return finish2(f, v, b, x, y);
 }
@@ -177,7 +230,7 @@ LARGER num divide(format f, num x, num y)
 RULE num multiply_add(format f, num x, num y, num z)
 {
     const double p = x.v * y.v, v = fma(x.v, y.v, z.v);
-    const num product = {p, mul_bound(f, x, y, p)};
+    const num product = {p, mul_bound(f, closed(x), closed(y), p)};
     return finish(f, v, add_bound(f, product, z, v),
                   !isfinite(x.v) || !isfinite(y.v) || !isfinite(z.v),
                   !(x.b < INF) || !(y.b < INF) || !(z.b < INF), x.b == 0 && y.b == 0 && z.b == 0);
@@ -195,7 +248,7 @@ RULE double smaller(double x, double y)
 
 RULE double extremum_bound(bool most, num x, num y, double v)
 {
-    if (!(x.b < INF && y.b < INF))
+    if (!(x.b < INF && y.b < INF) || x.b < 0 || y.b < 0)
         return INF;
     const double low = most ? fmax(x.v - x.b, y.v - y.b) : fmin(x.v - x.b, y.v - y.b);
     const double high = most ? fmax(x.v + x.b, y.v + y.b) : fmin(x.v + x.b, y.v + y.b);
@@ -216,7 +269,7 @@ RULE num minimum(format f, num x, num y)
 
 RULE num negate(format f, num x)
 {
-    return finish1(f, -x.v, x.b, x);
+    return x.b < 0 ? num{-x.v, x.b} : finish1(f, -x.v, x.b, x);
 }
 
 RULE num absolute(format f, num x)
@@ -299,9 +352,11 @@ template <class Fn> RULE double swing_exp(num x, double least, double v, double 
 RULE num evaluated(format f, num x, double v, double moved, double cost, bool exact_at_whole)
 {
     double b = INF;
-    if (x.b < INF) {
+    if (x.b == 0 && isinf(x.v)) {
+        b = 0;
+    } else if (x.b < INF && x.b >= 0) {
         const bool exact = exact_at_whole && fabs(x.v) <= 1 && x.v == rint(x.v) && v == rint(v);
-        b = moved == 0 && exact ? 0 : moved + units(f, cost) + units(f, 2) * moved;
+        b = moved == 0 && exact ? 0 : moved + units(f, cost) + units(f, 2) * moved + SPECK;
     }
     return finish1(f, v, b, x);
 }
@@ -309,6 +364,8 @@ RULE num evaluated(format f, num x, double v, double moved, double cost, bool ex
 LARGER num r_exp(format f, num x, double least)
 {
     const double v = exp(x.v);
+    if (isinf(v) && isfinite(x.v) && x.b > 0)
+        return {v, overflowing(exp(x.v - x.b))};
     return evaluated(f, x, v, swing_exp<fn_exp>(x, least, v, v), (8 + 3 * fabs(x.v)) * v, true);
 }
 LARGER num r_exp2(format f, num x, double least)
@@ -377,7 +434,8 @@ MONOTONE(erfc, everywhere(), 16 * size, true)
     LARGER num r_##name(format f, num x, double least)                                             \
     {                                                                                              \
         const double v = fn_##name::at(x.v);                                                       \
-        return finish1(f, v, x.b < INF ? swing<fn_##name>(x, least, v, everywhere()) : INF, x);    \
+        const bool known = x.b < INF && x.b >= 0;                                                  \
+        return finish1(f, v, known ? swing<fn_##name>(x, least, v, everywhere()) : INF, x);        \
     }
 STEP(floor)
 STEP(ceil)
@@ -398,6 +456,8 @@ RULE num scaled_exponent(format f, num e, num p, num q)
 
 LARGER num power(format f, num x, num y)
 {
+    x = closed(x);
+    y = closed(y);
     const double v = pow(x.v, y.v);
     double moved = 0;
     if (x.b > 0 || y.b > 0) {
@@ -418,6 +478,8 @@ LARGER num power(format f, num x, num y)
 
 LARGER num angle(format f, num y, num x)
 {
+    x = closed(x);
+    y = closed(y);
     const double turn = 6.283185307179586, v = atan2(y.v, x.v);
     const double radius = hypot(y.v, x.v) - hypot(y.b, x.b), reach = y.b + x.b;
     const double moved = reach > 0 ? reach / fmax(radius, 0x1p-1000) : 0;
@@ -428,6 +490,8 @@ LARGER num angle(format f, num y, num x)
 
 LARGER num remainder_of(format f, num x, num y)
 {
+    x = closed(x);
+    y = closed(y);
     const double v = fmod(x.v, y.v), least = fabs(y.v) - y.b;
     double b = 0;
     if (x.b != 0 || y.b != 0) {
@@ -451,7 +515,7 @@ RULE double either(bool yes)
 #define COMPARISON(name, sign)                                                                     \
     RULE whole name(num x, num y)                                                                  \
     {                                                                                              \
-        const double reach = x.b + y.b;                                                            \
+        const double reach = open_or(x.b) + open_or(y.b);                                          \
         return {x.v sign y.v, either(reach > 0 && !(fabs(x.v - y.v) > reach))};                    \
     }                                                                                              \
     RULE whole name(whole x, whole y)                                                              \
@@ -494,7 +558,7 @@ RULE num choose(whole c, num x, num y)
     const double v = c.v ? x.v : y.v;
     if (c.b == 0)
         return {v, c.v ? x.b : y.b};
-    const double reach = fmax(x.b, y.b) + fabs(x.v - y.v);
+    const double reach = fmax(open_or(x.b), open_or(y.b)) + fabs(x.v - y.v);
     return {v, isfinite(v) && reach < INF ? reach : INF};
 }
 
@@ -640,6 +704,7 @@ template <int E, int BIAS> LARGER double eighth(u8 bits)
 /* The spec rounds: every rounding of a value in reach. */
 LARGER num cast_real(format from_, format to_, num x)
 {
+    x = closed(x);
     const double v = round_to(to_, x.v);
     if (!isfinite(v))
         return {v, x.b == 0 ? 0 : INF};
@@ -653,6 +718,7 @@ LARGER num cast_real(format from_, format to_, num x)
 
 LARGER num cast_tf32(num x)
 {
+    x = closed(x);
     const double v = round_tf32(x.v);
     if (!isfinite(v))
         return {v, x.b == 0 ? 0 : INF};
@@ -663,6 +729,7 @@ LARGER num cast_tf32(num x)
 /* The spec does not round, but a kernel stores in a narrower type. */
 LARGER num assign_real(format from_, format to_, num x)
 {
+    x = closed(x);
     if (!(x.b < INF))
         return {x.v, INF};
     const bool fits = x.b == 0 && round_to(to_, x.v) == x.v;
@@ -678,11 +745,12 @@ LARGER num real_of(format to_, bool rounds, whole x)
     if (!(x.b < INF))
         return {v, INF};
     const bool fits = round_to(to_, exact) == exact;
-    return {v, settle(to_, v, x.b + (fits ? 0 : units(to_, 1) * (fabs(exact) + x.b)))};
+    return {v, settle(to_, v, x.b + (fits ? 0 : to_.u * (fabs(exact) + x.b)))};
 }
 
 LARGER whole whole_of(num x, int width, bool is_signed)
 {
+    x = closed(x);
     if (width == 1)
         return {x.v != 0, x.b < INF ? either(x.b > 0 && !(fabs(x.v) > x.b)) : INF};
     const double top = ldexp(1.0, is_signed ? width - 1 : width), bottom = is_signed ? -top : 0;
@@ -710,36 +778,73 @@ RULE whole int_convert(whole x, int width, bool is_signed)
 
 /* ---- sums ---- */
 
-/* Of terms in index order; parts of neighbouring runs join. */
+/* A first look at a run of terms: what the thread with the next run must know. */
+struct sum_look {
+    double v, abs, high, low, last; /* high, low: of the partial sums, from 0 */
+};
+RULE void look_add(sum_look &s, double x)
+{
+    s.v += x;
+    s.abs += fabs(x);
+    s.high = fmax(s.high, s.v);
+    s.low = fmin(s.low, s.v);
+    s.last = x != 0 ? x : s.last;
+}
+RULE sum_look join(sum_look p, sum_look q)
+{
+    return {p.v + q.v, p.abs + q.abs, fmax(p.high, p.v + q.high), fmin(p.low, p.v + q.low),
+            q.last != 0 ? q.last : p.last};
+}
+
+/* A sum in index order.  v, abs and peak are of all terms so far, those of earlier runs included;
+ * the rest is of this thread's run. */
 struct sum_acc {
-    double v, abs, b, high, low; /* high, low: of the partial sums, from 0 */
-    double square, round_a, round_b;
+    double v, abs, peak, last;
+    bool alike; /* the last term was like the one before */
+    double b, coherent, square, round_a, round_b;
+    bool restarted; /* coherent counts from the first term */
     bool inexact;
 };
-RULE sum_acc sum_start()
+RULE sum_acc sum_start(sum_look before)
 {
-    return {0, 0, 0, 0, 0, 0, 0, 0, false};
+    return {before.v, before.abs, fmax(before.high, -before.low), before.last, before.last != 0,
+            0, 0, 0, 0, 0, false, false};
 }
-RULE void sum_add(sum_acc &s, num x)
+/* Terms that are alike round alike: their losses do not average out. */
+RULE void sum_coherent(format f, sum_acc &s, double x)
 {
+    const double size = fabs(x), reach = 2 * f.u * fabs(s.v);
+    if (x == 0)
+        return;
+    if (2 * f.u * size > s.peak) {
+        s.coherent = s.abs;
+        s.restarted = true;
+    }
+    const bool alike = fabs(x - s.last) <= reach;
+    if (alike && s.alike)
+        s.coherent += size < reach / 2 ? size : reach / 2;
+    s.alike = alike;
+    s.last = x;
+}
+RULE void sum_add(format f, sum_acc &s, num x)
+{
+    sum_coherent(f, s, x.v);
     s.v += x.v;
     s.abs += fabs(x.v);
-    s.b += x.b;
-    s.high = s.v > s.high ? s.v : s.high;
-    s.low = s.v < s.low ? s.v : s.low;
+    s.b += open_or(x.b);
+    s.peak = fabs(s.v) > s.peak ? fabs(s.v) : s.peak;
     s.inexact |= x.b != 0 || !is_whole(x.v);
 }
 RULE sum_acc join(sum_acc p, sum_acc q)
 {
-    return {p.v + q.v,
-            p.abs + q.abs,
-            p.b + q.b,
-            fmax(p.high, p.v + q.high),
-            fmin(p.low, p.v + q.low),
-            p.square + q.square,
-            p.round_a + q.round_a,
-            p.round_b + q.round_b,
-            p.inexact || q.inexact};
+    q.b += p.b;
+    q.coherent += q.restarted ? 0 : p.coherent;
+    q.square += p.square;
+    q.round_a += p.round_a;
+    q.round_b += p.round_b;
+    q.restarted |= p.restarted;
+    q.inexact |= p.inexact;
+    return q;
 }
 /* What rounding the factors (to rx, ry) does to the sum. */
 RULE void sum_rounding(sum_acc &s, double x, double rx, double y, double ry, double weight)
@@ -756,6 +861,20 @@ struct sum_kind {
     double factor_u;
 };
 
+/* What honest orders of summing `count` terms may lose. */
+RULE double sum_loss(format f, sum_kind kind, sum_acc s, double count)
+{
+    const double size = f.u * s.abs, most = (count - 1) * size, peak = f.u * fmin(s.peak, s.abs);
+    if (kind.compensated)
+        return fmin(most, (3 + count * f.u) * size);
+    if (!f.wide)
+        return most;
+    const double any_order = 4 * sqrt(count) * peak;
+    const double truncated = kind.product ? count / 8 * peak : 0;
+    const double loss = fmax(16 * size, fmax(any_order, truncated)) + s.coherent;
+    return fmin(most, loss) * (f.bits == 53 ? 2 : 1);
+}
+
 LARGER num sum_end(format f, sum_kind kind, sum_acc s, double count)
 {
     if (!isfinite(s.v))
@@ -763,20 +882,9 @@ LARGER num sum_end(format f, sum_kind kind, sum_acc s, double count)
     double b = s.b;
     if (kind.rounded)
         b += 4 * kind.factor_u * sqrt(s.square) + fabs(s.round_a) + fabs(s.round_b);
-    const double peak = fmax(s.high, -s.low), share = s.abs > 0 ? fmin(peak / s.abs, 1.0) : 0;
-    double spent = count - 1;
-    if (f.wide) {
-        const double any = 4 * sqrt(count) * share;
-        const double truncating = kind.product ? count / 8 * share : 0;
-        spent = fmin(count - 1, fmax(16.0, fmax(any, truncating)));
-        if (kind.compensated)
-            spent = fmin(spent, 3 + count * f.u);
-        if (f.bits == 53)
-            spent *= 2;
-    }
     if (s.inexact || s.abs > 1 / f.u)
-        b += spent * f.u * s.abs;
-    if (peak + b > f.max)
+        b += sum_loss(f, kind, s, count);
+    if (s.peak + b > f.max)
         return {s.v, INF};
     return {s.v, settle(f, s.v, b)};
 }
@@ -792,18 +900,18 @@ RULE product_acc product_start()
 }
 RULE void product_add(format f, product_acc &p, num x)
 {
+    const num before = closed({p.v, p.b});
     const double v = p.v * x.v;
-    p = {v, mul_bound(f, {p.v, p.b}, x, v)};
+    const num after = finish2(f, v, mul_bound(f, before, closed(x), v), before, closed(x));
+    p = {v, open_or(after.b)};
 }
 RULE product_acc product_join(format f, product_acc p, product_acc q)
 {
     product_add(f, p, {q.v, q.b});
     return p;
 }
-RULE num product_end(format f, product_acc p)
+RULE num product_end(product_acc p)
 {
-    if (!(fabs(p.v) + p.b <= f.max))
-        return {p.v, p.b == 0 && !isfinite(p.v) ? 0 : INF};
     return {p.v, p.b};
 }
 
@@ -827,7 +935,7 @@ RULE extreme_acc join(bool largest, extreme_acc p, extreme_acc q)
 }
 RULE void extreme_add(bool largest, extreme_acc &p, double v, double b, i64 exact)
 {
-    p = join(largest, p, {v, v - b, v + b, exact, !(b < INF)});
+    p = join(largest, p, {v, v - b, v + b, exact, !(b < INF) || b < 0});
 }
 RULE double extreme_end(extreme_acc p)
 {
@@ -883,6 +991,7 @@ RULE bool arg_wins(bool is_real, double v, i64 exact, arg_acc p)
 /* Values are negated for argmin, so that the largest wins. */
 RULE void arg_add(bool is_real, arg_acc &p, double v, double b, i64 exact, i64 at, i64 order)
 {
+    b = open_or(b);
     if (p.at < 0 || arg_wins(is_real, v, exact, p)) {
         p.best = v;
         p.exact = exact;
@@ -910,6 +1019,7 @@ RULE arg_acc join(bool is_real, arg_acc p, arg_acc q)
 }
 RULE bool arg_possible(arg_acc p, double v, double b, i64 order)
 {
+    b = open_or(b);
     return !(b < INF) || v + b > p.certain || (v + b == p.certain && order <= p.certain_order);
 }
 
