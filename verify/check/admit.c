@@ -124,12 +124,43 @@ static bool fake_all(const struct fake *fake, enum probe probe)
     return some;
 }
 
-static bool all_refused(const struct admission *admission)
+bool admission_settled(const struct admission *admission)
 {
     for (int p = 0; p < PROBE_COUNT; p++)
         if (!admission->refused[p])
             return false;
     return true;
+}
+
+enum { DIM_FLOOR = 4 };
+
+static bool all_at_least(const struct op *op, const int64_t *values, const int64_t *floor)
+{
+    for (size_t d = 0; d < op->dim_count; d++)
+        if (op->dims[d].kind == DIM_VAR && values[d] < floor[d])
+            return false;
+    return true;
+}
+
+/* The highest floor, up to DIM_FLOOR, that some shape keeps in all dims. */
+void admission_begin(struct admission *admission, const struct op *op, const struct shape *shapes,
+                     size_t count)
+{
+    int64_t most[OP_DIMS_MAX] = {0};
+
+    *admission = (struct admission){0};
+    for (size_t i = 0; i < count; i++)
+        for (size_t d = 0; d < op->dim_count; d++)
+            if (shapes[i].values[d] > most[d])
+                most[d] = shapes[i].values[d];
+    for (int64_t floor = DIM_FLOOR; floor > 1; floor--) {
+        for (size_t d = 0; d < op->dim_count; d++)
+            admission->dim_floor[d] = most[d] < floor ? most[d] : floor;
+        for (size_t i = 0; i < count; i++)
+            if (all_at_least(op, shapes[i].values, admission->dim_floor))
+                return;
+    }
+    memset(admission->dim_floor, 0, sizeof(admission->dim_floor));
 }
 
 bool admission_add(struct arena *arena, const struct dataset *dataset, struct admission *admission,
@@ -139,7 +170,8 @@ bool admission_add(struct arena *arena, const struct dataset *dataset, struct ad
     struct dataset other;
     struct fake fake = {dataset, &other, NULL};
 
-    if (dataset->decided == 0 || all_refused(admission))
+    if (dataset->decided == 0 || admission_settled(admission) ||
+        !all_at_least(op, dataset->bound->dims, admission->dim_floor))
         return true;
     if (!dataset_make(arena, dataset->bound, dataset->track, dataset->class, dataset->secret,
                       dataset->call + (1u << 30), &other, err))

@@ -158,10 +158,14 @@ enum probe {
 };
 /* Over datasets: a probe is refused once some dataset refuses it. */
 struct admission {
+    int64_t dim_floor[OP_DIMS_MAX]; /* smaller shapes are too plain to judge by: a row of one */
     bool tried[PROBE_COUNT], refused[PROBE_COUNT];
 };
+void admission_begin(struct admission *admission, const struct op *op, const struct shape *shapes,
+                     size_t count);
 bool admission_add(struct arena *arena, const struct dataset *dataset, struct admission *admission,
                    struct err *err) MUST_USE;
+bool admission_settled(const struct admission *admission); /* all are refused */
 struct str admission_flags(struct arena *arena, const struct admission *admission);
 
 /* ---- examine.c: the gates observe, emulate, compare, inside the worker ---- */

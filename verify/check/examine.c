@@ -598,6 +598,7 @@ bool examine(struct arena *arena, struct subject *subject, struct verdict *verdi
         if (count == 0 && !check_sampled(exam, &failed, err))
             return false;
         if (count > 0) {
+            admission_begin(&exam->admission, subject->op, shapes, count);
             if (!check_shapes_all(exam, shapes, count, &failed, err))
                 return false;
             if (!failed)

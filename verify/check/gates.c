@@ -188,13 +188,14 @@ bool check_admission(struct arena *arena, const struct op *op, const struct chec
     static const enum data_class classes[] = {DATA_SPEC, DATA_ZERO_MEAN, DATA_INDEXED, DATA_HEAVY};
     const struct track *track = options->track != NULL ? options->track : &op->tracks[0];
     const struct shape *shapes;
-    struct admission admission = {0};
+    struct admission admission;
     size_t count;
     uint32_t call = 0;
 
     if (!check_shapes(arena, op, options->plan, NULL, &shapes, &count, err))
         return false;
-    for (size_t i = count > 2 ? count - 2 : 0; i < count; i++)
+    admission_begin(&admission, op, shapes, count);
+    for (size_t i = 0; i < count && !admission_settled(&admission); i++)
         for (size_t c = 0; c < COUNT_OF(classes); c++) {
             const struct bound_op *bound;
             struct dataset set;

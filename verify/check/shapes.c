@@ -31,7 +31,8 @@ enum {
     SHAPE_PRICE_GIVEN_MAX = 16 << 20, /* the spec asked for it */
     SHAPE_PRICE_COMPANION = 1 << 17,
     PRICE_ELEMENT = 4, /* filling, copying and comparing one */
-    SMALL_VALUE_MAX = 48
+    SMALL_VALUE_MAX = 48,
+    BALANCED_VALUE_MIN = 4,
 };
 
 struct ladder {
@@ -349,15 +350,18 @@ static bool shape_add(struct search *search, const struct shape *shape, int64_t 
     return true;
 }
 
-/* A value of the ladder at most `most`; the least one when all are larger. */
-static int64_t ladder_pick(struct search *search, size_t var, int64_t most)
+/* A value of the ladder from `least` to `most`; the nearest one when none is between. */
+static int64_t ladder_pick(struct search *search, size_t var, int64_t least, int64_t most)
 {
     const struct ladder *ladder = &search->ladders[var];
-    size_t fit = 0;
+    size_t first = 0, fit;
 
-    while (fit < ladder->count && ladder->values[fit] <= most)
-        fit++;
-    return ladder->values[fit == 0 ? 0 : rng_below(&search->rng, (uint32_t)fit)];
+    while (first + 1 < ladder->count && ladder->values[first] < least)
+        first++;
+    for (fit = first; fit < ladder->count && ladder->values[fit] <= most; fit++)
+        ;
+    return ladder
+        ->values[fit == first ? first : first + rng_below(&search->rng, (uint32_t)(fit - first))];
 }
 
 /* Fixes one dim and looks for small companions. */
@@ -371,7 +375,7 @@ static bool add_with(struct search *search, size_t var, int64_t value, int64_t p
         int64_t price;
 
         for (size_t v = 0; v < search->var_count; v++)
-            values[v] = v == var ? value : ladder_pick(search, v, most);
+            values[v] = v == var ? value : ladder_pick(search, v, 1, most);
         if (price_of(search, values, &shape, &price)) {
             if (price <= price_max)
                 return shape_add(search, &shape, price);
@@ -410,13 +414,13 @@ static void add_balanced(struct search *search)
     int64_t best_price = 0;
 
     for (int attempt = 0; attempt < 2 * TRIES_MAX && search->var_count > 1; attempt++) {
-        const int64_t most = attempt % 2 == 0 ? 260 : 80;
+        const int64_t most = attempt % 3 == 0 ? 260 : attempt % 3 == 1 ? 80 : 20;
         int64_t values[OP_DIMS_MAX];
         struct shape shape;
         int64_t price;
 
         for (size_t v = 0; v < search->var_count; v++)
-            values[v] = ladder_pick(search, v, most);
+            values[v] = ladder_pick(search, v, BALANCED_VALUE_MIN, most);
         if (price_of(search, values, &shape, &price) && price <= SHAPE_PRICE_MAX &&
             price > best_price) {
             best = shape;
