@@ -33,7 +33,6 @@ struct decoded {
     int tier;
     const char *unsupported; /* NULL = can run */
     const char *reason;      /* does not compile or load; NULL = does */
-    size_t entries;
 };
 
 static void decode(struct arena *arena, struct str ptx, struct decoded *out)
@@ -45,8 +44,7 @@ static void decode(struct arena *arena, struct str ptx, struct decoded *out)
         out->reason = str_copy(arena, str_from(err.text));
         return;
     }
-    out->entries = ptx_entry_count(module);
-    for (size_t i = 0; i < out->entries; i++) {
+    for (size_t i = 0; i < ptx_entry_count(module); i++) {
         const struct ptx_entry *entry = ptx_entry_at(module, i);
 
         if (entry->tier > out->tier)
@@ -73,21 +71,40 @@ static bool try_file(struct session *session, struct arena *arena, const char *p
     return true;
 }
 
-static void print_decoded(const char *name, const struct decoded *found, bool json)
+/* A line of JSON from names and texts, NULL-ended pairs. */
+static void print_json_line(struct arena *arena, const char *const *pairs)
 {
-    const bool runs = found->reason == NULL && found->unsupported == NULL;
+    struct json_writer w;
+    struct buf text;
+
+    buf_init(&text, arena, TEXT_BYTES_MAX);
+    json_writer_init(&w, &text);
+    json_open_object(&w);
+    for (size_t i = 0; pairs[i] != NULL; i += 2) {
+        json_key(&w, pairs[i]);
+        json_put_text(&w, pairs[i + 1]);
+    }
+    json_close_object(&w);
+    buf_char(&text, '\n');
+    fwrite(text.at, 1, text.len, stdout);
+}
+
+static void print_decoded(struct arena *arena, const char *name, const struct decoded *found,
+                          bool json)
+{
+    const char *end = found->reason != NULL        ? "does not compile"
+                      : found->unsupported != NULL ? "cannot run"
+                                                   : "can run";
+    const char *why = found->reason != NULL        ? found->reason
+                      : found->unsupported != NULL ? found->unsupported
+                                                   : "";
+    const char tier[] = {(char)('0' + found->tier), '\0'};
+    const char *const pairs[] = {"file", name, "end", end, "tier", tier, "why", why, NULL};
 
     if (json)
-        printf("{\"file\":\"%s\",\"runs\":%s,\"tier\":%d,\"first\":\"%s\"}\n", name,
-               runs ? "true" : "false", found->tier,
-               found->unsupported != NULL ? found->unsupported : "");
-    else if (found->reason != NULL)
-        printf("%-32s  does not compile: %s\n", name, found->reason);
-    else if (found->unsupported != NULL)
-        printf("%-32s  tier %d  cannot run: %s\n", name, found->tier, found->unsupported);
+        print_json_line(arena, pairs);
     else
-        printf("%-32s  tier %d  can run, %zu kernel%s\n", name, found->tier, found->entries,
-               found->entries == 1 ? "" : "s");
+        printf("%-32s  tier %s  %s%s%s\n", name, tier, end, why[0] != '\0' ? ": " : "", why);
 }
 
 static bool run_ptx(struct session *session, const struct selftest_args *args, int *status,
@@ -114,7 +131,7 @@ static bool run_ptx(struct session *session, const struct selftest_args *args, i
         progress_end(&progress);
         if (ok) {
             runs = found.reason == NULL && found.unsupported == NULL;
-            print_decoded(names[i], &found, args->common.json);
+            print_decoded(&arena, names[i], &found, args->common.json);
             tally.run += runs;
             tally.required_fail =
                 tally.required_fail || (!runs && found.tier <= args->require_tier);
@@ -185,12 +202,20 @@ static const char *count_case(struct cheat_tally *tally, bool cheat, const struc
     return accepted ? "MISSED" : undecided ? "needs a GPU" : "caught";
 }
 
-static void print_case(const char *name, const char *outcome, const struct verdict *verdict,
-                       bool json)
+static void print_case(struct arena *arena, const char *name, const char *outcome,
+                       const struct verdict *verdict, bool json)
 {
+    const char *const pairs[] = {
+        "case",     name,
+        "outcome",  outcome,
+        "validity", validity_name(verdict->validity),
+        "gate",     gate_name(verdict->gate),
+        "reason",   str_copy(arena, verdict->reason),
+        NULL,
+    };
+
     if (json)
-        printf("{\"case\":\"%s\",\"outcome\":\"%s\",\"validity\":\"%s\",\"gate\":\"%s\"}\n", name,
-               outcome, validity_name(verdict->validity), gate_name(verdict->gate));
+        print_json_line(arena, pairs);
     else
         printf("%-12s %-32s %-17s %-8s %.*s\n", outcome, name, validity_name(verdict->validity),
                gate_name(verdict->gate), STR_ARG(verdict->reason));
@@ -220,7 +245,7 @@ static bool run_cheats(struct session *session, const struct selftest_args *args
         ok = judge(session, &arena, args, names[i], &verdict, err);
         progress_end(&progress);
         if (ok)
-            print_case(names[i], count_case(&tally, is_cheat(names[i]), &verdict), &verdict,
+            print_case(&arena, names[i], count_case(&tally, is_cheat(names[i]), &verdict), &verdict,
                        args->common.json);
         arena_release(&arena);
         if (!ok)
