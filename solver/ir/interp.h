@@ -16,14 +16,23 @@
  * The meaning of an op.
  *
  *   INTERP_REAL   fp64 throughout; only explicit casts round.
- *   INTERP_TYPED  each operation rounded to its dtype, sums in index order: one honest
- * implementation. INTERP_BOUND  real values plus, per element, a bound on |candidate - value| for
- * every honest candidate of the track: running error analysis u*|result| + sum |df| * bound_in;
- * sums cost 16 * 2^-24 * sum|terms| in f32 (facts of the calibration in interp_bound.c); products
- * on tf32, bf16, f16 tracks carry the rounding of their inputs; the output's own rounding is
- * included.  Choices (argmax, where, rounding) admit every outcome reachable inside the bounds.
+ *   INTERP_TYPED  each operation rounded to its type, sums in index order: one honest kernel.
+ *   INTERP_BOUND  real values and, for each element, a bound on |candidate - value| for every
+ *                 honest candidate of the track: running error analysis, u * |result| +
+ *                 sum |df| * bound_in; a sum costs 16 * 2^-24 * sum|terms| in f32, more where the
+ *                 terms are of one sign (calibration in interp_bound.c); products on tf32, bf16,
+ *                 f16 tracks carry the rounding of their inputs; the output's own rounding is
+ *                 included.  Choices (argmax, where, rounding) admit every outcome in reach.
  *
  * Threads split outputs only, so results do not depend on their number.
+ *
+ * What op.h leaves open: x % 0 is 0.  Shifts by a negative count, or by the type's width or more,
+ * give 0, or -1 for >> of a negative number.  Float to integer truncates, saturates at the type's
+ * range and turns NaN into 0; to bool it is x != 0; integer to integer wraps.  A tensor that is
+ * assigned a value of a wider float type is not rounded in the real meaning, its bound has the half
+ * ulp.  Scans are accumulated from their closed end (a reverse scan from the last element).  An
+ * index of a gather or scatter that is outside its tensor and not padded is an error of the run
+ * that names statement and element.
  */
 enum interp_mode { INTERP_REAL, INTERP_TYPED, INTERP_BOUND };
 
@@ -74,8 +83,27 @@ bool interp_accepts(const struct bound_op *bound, const struct interp_inputs *in
 
 /*
  * What a tensor is filled with.  DATA_SPEC is the spec's own fill; the others probe particular
- * errors (facts: which cheats each catches).  Integer tensors keep their spec's range in every
- * class.
+ * errors.  Integer and mask tensors keep their spec's fill in every class, and a uniform fill with
+ * low > 0 states a domain: values are low + |value|.
+ *
+ *   zero-mean        decides precision: tf32 or bf16 inputs, dropped terms
+ *   positive         accumulation in f16, cut-off tf32; most other errors pass
+ *   index-coded      each coordinate of each dimension shifts the value by its own amount:
+ *                    wrong axis, t[i % C] for t[i / C], transposed weights
+ *   one-hot          even: two entries of 4 to 20 a row; odd: normal.  Terms left out
+ *   heavy-tail       2^-12 .. 2^13 (2^-5 .. 2^6 in fp8), either sign
+ *   large-offset     mean 1000 (bf16 64, f16 512, fp8 less), deviation 1: E[x^2] - E[x]^2
+ *   large-magnitude  a fifth of the rows each: +-100, +-1e4, all equal 1e4, near -1e4, near 100
+ *                    (less in f16 and fp8): softmax without the maximum
+ *   exact-integers   even: -1, 0, 1, at most 2048 not 0 a row; odd: odd integers to 8191 (less in
+ *                    narrow types).  Sums are exact in f32 in any order, so bounds are 0
+ *   ill-conditioned  even: rows 2^27, many below half an ulp of it, -2^27; odd: 1.  Kahan skipped
+ *   special-values   every other row has NaN, infinities, -0, subnormals; with finite_inputs only
+ *                    the latter two
+ *   zeros            eps left out, division by 0
+ *
+ * "Even" and "odd": position among the float tensors that are filled, from 0, so that the two
+ * factors of a product differ.
  */
 #define DATA_CLASSES(X)                                                                            \
     X(SPEC, "spec")           /* the spec's fill */                                                \

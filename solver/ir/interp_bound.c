@@ -1,57 +1,56 @@
 /*
  * Bounds: how far may an honest kernel's value of this operation be from the real one?
  *
- * Running error analysis.  With v = f(x, y), |x' - x| <= bx, |y' - y| <= by for every honest x',
- * y': bound = (largest change of f over the box) + cost * u * scale u is the type's unit roundoff,
- * cost * scale what an honest evaluation of f may lose.  Changes are taken at the ends of the
- * interval where f is monotone, so steep functions are safe.  An infinite bound means open: any
- * candidate value is accepted, e.g. behind a division by what may be 0, or where the value may
- * overflow its type.
+ * Running error analysis.  With v = f(x, y), and x', y' within bx, by for every honest candidate:
  *
- * Costs of functions in f32: CUDA Programming Guide, "Mathematical Functions", maximum errors in
- * ulp (1 ulp <= 2 u): exp 1, exp2 2, expm1 1, log 1, log1p 1, sqrt 0 (approx 1), rsqrt 2, division
- * 0 (fdividef 2), sin cos 2, tan 4, asin acos 2 to 4, sinh 3, cosh 2, tanh 2, erf 2, erfc 4, pow 4
- * to 8; intrinsics: __expf 2 + floor(abs(1.173 x)), __exp10f likewise, __logf 2^-21.41 absolute
- * near 1 and 3 ulp elsewhere, __sinf 2^-21.41 absolute in [-pi, pi], __powf as exp2(y log2 x).  We
- * allow about twice that, because kernels compose them: 1 / s, e^x - 1, 1 - 2 / (1 + e^2x).
- * Everything stays below 2^-18 relative at ordinary arguments, a hundredth of what tanh.approx or
- * bf16 lose.
+ *     bound = largest change of f over the box + cost * u * scale
  *
- * Sums of K terms a, in units of u * sum|a|, largest error seen (facts/verification section 3, and
+ * u is the type's unit roundoff, cost * scale what an honest evaluation of f may lose.  Changes are
+ * taken at the ends of the interval where f is monotone, so steep functions are safe.  An infinite
+ * bound means open: any value is accepted, e.g. behind a division by what may be 0.
+ *
+ * Functions in f32.  CUDA Programming Guide, "Mathematical Functions", largest errors in ulp
+ * (1 ulp <= 2 u): exp 1, exp2 2, expm1 1, log 1, log1p 1, rsqrt 2, fdividef 2, sin cos 2, tan 4,
+ * asin acos 2 to 4, sinh 3, cosh tanh erf 2, erfc 4, pow 4 to 8; __expf 2 + floor(|1.173 x|),
+ * __logf 2^-21.41 absolute near 1 and 3 ulp elsewhere, __sinf 2^-21.41 absolute in [-pi, pi],
+ * __powf as exp2(y log2 x).  We allow about twice that, because kernels compose them: 1 / s,
+ * e^x - 1, 1 - 2 / (1 + e^2x).  All stays below 2^-18 relative at ordinary arguments, a hundredth
+ * of what tanh.approx or bf16 lose.
+ *
+ * Sums of K terms, in units of u * sum|terms|, largest error seen (facts/verification, section 3;
  * tests/unit/solver/ir/test_interp_bound.c):
- *     zero mean, any order                    4.1 for every K
- *     positive, one accumulator               0.9 .. 1.0 * sqrt(K)
- * The error of an addition is u times the partial sum, so what matters is how large partial sums
- * get: with P the largest in index order, 4 sqrt(K) P / sum|a| is 4 sqrt(K) for positive terms and
- * about 6 for zero-mean ones.  Hence units = max(16, 4 sqrt(K) P / sum|a|), and never more than the
- * K - 1 that no order exceeds.  Tensor cores truncate where they accumulate, K / 8 times, so
- * products get K / 8 * P / sum|a| too.  Sums in types narrower than f32 may stagnate: K - 1.
- * A compensated sum is within 2 u sum|a| + O(K u^2) (Kahan; Higham 2002, section 4.3): 3 u + K u^2.
+ *
+ *     zero mean, any order          4.1 for every K
+ *     positive, one accumulator     0.9 .. 1.0 * sqrt(K)
+ *
+ * An addition loses up to u times the partial sum, so what matters is how large partial sums get:
+ * with P the largest in index order, 4 sqrt(K) P / sum|terms| is 4 sqrt(K) for positive terms and
+ * about 6 for zero-mean ones.  Hence max(16, 4 sqrt(K) P / sum|terms|), and never more than the
+ * K - 1 that no order exceeds.  Tensor cores truncate where they accumulate, K / 8 times, so sums
+ * of products get K / 8 * P / sum|terms| too.  Sums in types narrower than f32 may stagnate: K - 1.
+ * A compensated sum is within (2 + O(K u)) units (Kahan; Higham 2002, section 4.3): 3 + K u.
+ *
+ * Terms that are alike round alike: with equal terms, or terms far below the partial sum s, errors
+ * do not average out.  So a third term in a row that differs from its predecessor by at most
+ * 2 u |s| adds what its addition can lose, min(|term|, u |s|); random terms rarely do.
  *
  * An f32 product made of three tf32 ones (3xTF32, honest on every track) is within 12 u of itself:
  * two rests rounded at 2^-11 of 2^-11, and the product of the rests left out.
  *
  * Products whose factors the track rounds to u_in: what rounding does to this very sum, for each
- * factor alone, plus 4 u_in sqrt(sum (ab)^2) for other honest roundings (ties, scales folded into
+ * factor alone, plus 4 u_in sqrt(sum (ab)^2) for other honest roundings (ties, a scale folded into
  * a factor, factors computed in another order).  Rounding both factors has a standard deviation of
- * 0.59 u_in in that unit, so 4 is seven of them, and does not grow with K as bf16's error on a tf32
- * track (8 times larger) does.
- *
- * Terms that are alike round alike: with equal terms, or terms far below the partial sum s, errors
- * do not average out.  So a third term in a row that differs from its predecessors by at most 2 u
- * |s| adds the most that its addition can lose, min(|term|, u |s|); random terms rarely do.
+ * 0.59 u_in in that unit, so 4 is seven of them; bf16 on a tf32 track is eight times larger.
  *
  * Exact integers below 1 / u cost nothing, in any order.
  *
- * A negative bound -l says that the value may overflow its type: an honest value has v's sign
- * and a magnitude of l or more, infinity included.  1 / (1 + exp(-x)) is well-defined behind such a
+ * A negative bound -l says that the value may overflow its type: an honest value has v's sign and a
+ * magnitude of l or more, infinity included.  1 / (1 + exp(-x)) is well-defined behind such a
  * value; operations that do not know better (all but NEG, ADD, SUB, DIV) treat it as open.
  */
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-#include "base/panic.h"
 
 #include "solver/ir/interp_int.h"
 
