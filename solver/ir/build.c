@@ -30,6 +30,30 @@ struct symbol *scope_symbol(const struct builder *b, const struct scope *scope, 
     return at ? b->symbols[*at] : NULL;
 }
 
+/* Room for one more entry in a growing table. */
+static void *with_room(struct arena *arena, void *table, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return table;
+    *room = *room ? *room * 2 : 64;
+    void *more = arena_alloc(arena, *room, size, alignof(max_align_t));
+    if (count)
+        memcpy(more, table, count * size);
+    return more;
+}
+
+struct stmt *builder_stmt(struct builder *b)
+{
+    b->stmts = with_room(b->arena, b->stmts, b->stmt_count, &b->stmt_room, sizeof(*b->stmts));
+    return &b->stmts[b->stmt_count++];
+}
+
+struct seq *builder_seq(struct builder *b)
+{
+    b->seqs = with_room(b->arena, b->seqs, b->seq_count, &b->seq_room, sizeof(*b->seqs));
+    return &b->seqs[b->seq_count];
+}
+
 /* `prefix` and `name` in one, made different from all names of tensors so far. */
 static struct str fresh_name(const struct builder *b, struct str prefix, struct str name)
 {
@@ -44,14 +68,8 @@ static struct str fresh_name(const struct builder *b, struct str prefix, struct 
 struct symbol *symbol_new(struct builder *b, struct scope *scope, struct str name)
 {
     bool is_new = false;
-    if (b->symbol_count == b->symbol_room) {
-        size_t room = b->symbol_room ? b->symbol_room * 2 : 64;
-        struct symbol **more = arena_array(b->arena, struct symbol *, room);
-        if (b->symbol_count)
-            memcpy(more, b->symbols, b->symbol_count * sizeof(struct symbol *));
-        b->symbols = more;
-        b->symbol_room = room;
-    }
+    b->symbols =
+        with_room(b->arena, b->symbols, b->symbol_count, &b->symbol_room, sizeof(struct symbol *));
     struct symbol *symbol = arena_new(b->arena, struct symbol);
     symbol->name = fresh_name(b, scope->prefix, name);
     symbol->tensor = symbol->written_by = OP_NONE;
@@ -68,6 +86,8 @@ bool symbol_enter(struct builder *b, struct symbol *symbol, struct err *err)
         return err_raise(err, ERR_LIMIT, "%s: an op has at most %d tensors", b->source,
                          OP_TENSORS_MAX);
     symbol->tensor = b->tensor_count;
+    b->tensors =
+        with_room(b->arena, b->tensors, b->tensor_count, &b->tensor_room, sizeof(*b->tensors));
     b->tensors[b->tensor_count++] = (struct tensor){.name = symbol->name,
                                                     .temporary = true,
                                                     .role = ROLE_OUTPUT,
@@ -236,6 +256,8 @@ static bool start_dims(struct builder *b, const struct spec_doc *doc, struct err
 static void start_tensors(struct builder *b, struct scope *root)
 {
     const struct spec_doc *doc = root->doc;
+    b->tensor_room = doc->tensor_count + 16;
+    b->tensors = arena_array(b->arena, struct tensor, b->tensor_room);
     for (size_t i = 0; i < doc->tensor_count; i++) {
         const struct tensor *tensor = &doc->tensors[i];
         struct symbol *symbol = symbol_new(b, root, tensor->name);
@@ -371,9 +393,6 @@ bool op_parse(struct arena *arena, struct str text, const char *source,
     struct builder *b = arena_new(arena, struct builder);
     struct scope root = {.doc = doc};
     *b = (struct builder){.arena = arena, .source = source, .library = library};
-    b->tensors = arena_array(arena, struct tensor, OP_TENSORS_MAX);
-    b->stmts = arena_array(arena, struct stmt, OP_STATEMENTS_MAX);
-    b->seqs = arena_array(arena, struct seq, OP_STATEMENTS_MAX);
     map_init(&b->names, arena);
     map_init(&root.symbols, arena);
     size_t *dims = arena_array(arena, size_t, OP_DIMS_MAX);

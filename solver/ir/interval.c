@@ -253,6 +253,35 @@ static struct value unite(const struct value *a, const struct value *b)
     return interval(a->low < b->low ? a->low : b->low, a->high > b->high ? a->high : b->high);
 }
 
+static void intersect(struct value *v, int64_t low, int64_t high)
+{
+    bool was = v->bounded;
+    v->bounded = true;
+    v->low = was && v->low > low ? v->low : low;
+    v->high = was && v->high < high ? v->high : high;
+}
+
+/* c * floor(e / c) is e less something in 0 .. c - 1: the range of the form rewritten so. */
+static void tighten_atom(const struct domain *d, struct value *v, size_t at)
+{
+    struct atom atom = v->form.atoms[at];
+    struct linear rest = v->form;
+    int64_t times = atom.coefficient / atom.divisor;
+    int64_t low;
+    int64_t high;
+    int64_t slack;
+    if (*d->fuel < FUEL / 2 || atom.coefficient % atom.divisor != 0 ||
+        !num_mul(times, atom.divisor - 1, &slack))
+        return;
+    struct value numerator = evaluate(d, atom.numerator);
+    rest.atoms[at] = rest.atoms[--rest.atom_count];
+    if (!numerator.linear || !add_scaled(&rest, &numerator.form, times) ||
+        !form_range(d, &rest, &low, &high))
+        return;
+    if (num_add(low, slack > 0 ? -slack : 0, &low) && num_add(high, slack < 0 ? -slack : 0, &high))
+        intersect(v, low, high);
+}
+
 /* Intersect with the range of the linear form. */
 static void tighten(const struct domain *d, struct value *v)
 {
@@ -260,14 +289,9 @@ static void tighten(const struct domain *d, struct value *v)
     int64_t high;
     if (!v->linear || !form_range(d, &v->form, &low, &high))
         return;
-    if (!v->bounded) {
-        v->bounded = true;
-        v->low = low;
-        v->high = high;
-        return;
-    }
-    v->low = v->low > low ? v->low : low;
-    v->high = v->high < high ? v->high : high;
+    intersect(v, low, high);
+    for (size_t i = 0; i < v->form.atom_count; i++)
+        tighten_atom(d, v, i);
 }
 
 static void dtype_range(enum dtype dtype, int64_t *low, int64_t *high)
@@ -396,6 +420,8 @@ static struct value modulo_constant(const struct domain *d, const struct expr *e
 /* Divisor not a positive constant: the quotient is no larger than the dividend. */
 static struct value divide_any(const struct value *a, const struct value *b)
 {
+    if (is_constant(b) && b->low == 0)
+        return constant(0);
     if (!a->bounded)
         return (struct value){0};
     if (b->bounded && b->low > 0 && a->low >= 0)

@@ -194,12 +194,12 @@ struct builder {
     size_t symbol_count, symbol_room;
     struct map names; /* of tensors in the op */
     struct tensor *tensors;
-    size_t tensor_count;
+    size_t tensor_count, tensor_room;
     size_t declared_count;
     struct stmt *stmts;
-    size_t stmt_count;
+    size_t stmt_count, stmt_room;
     struct seq *seqs;
-    size_t seq_count;
+    size_t seq_count, seq_room;
     size_t use_count;
 };
 
@@ -207,6 +207,9 @@ struct symbol *scope_symbol(const struct builder *b, const struct scope *scope, 
 struct symbol *symbol_new(struct builder *b, struct scope *scope, struct str name);
 /* Give the symbol its place in the table of tensors. */
 bool symbol_enter(struct builder *b, struct symbol *symbol, struct err *err) MUST_USE;
+/* The place of the next statement, counted; of the next block, not counted yet. */
+struct stmt *builder_stmt(struct builder *b);
+struct seq *builder_seq(struct builder *b);
 /* Names of all tensors that the scope knows, for remedies. */
 const struct str *scope_names(const struct builder *b, const struct scope *scope, size_t *count);
 /* The formula with the scope's dims replaced by the op's. */

@@ -309,7 +309,7 @@ static bool append_stmt(struct resolver *r, struct symbol *target, struct err *e
     tensor->dtype = target->dtype;
     tensor->rank = target->rank;
     memcpy(tensor->shape, target->shape, sizeof(tensor->shape));
-    b->stmts[b->stmt_count++] = r->stmt;
+    *builder_stmt(b) = r->stmt;
     return true;
 }
 
@@ -372,7 +372,7 @@ static bool resolve_seq(struct builder *b, struct scope *scope, const struct ast
         if (symbol->tensor == OP_NONE && !symbol_enter(b, symbol, err))
             return false;
     }
-    b->seqs[b->seq_count] = block;
+    *builder_seq(b) = block;
     for (size_t i = 0; i < seq->child_count; i++)
         if (!resolve_stmt(b, scope, seq->children[i], seq, err))
             return false;
