@@ -9,8 +9,10 @@
  * (COMPILE_OK, COMPILE_FAILED, COMPILE_OUTPUT); deadlines, memory and crashes depend on the day and
  * are not.  A cached log is cleaned already, so diagnostics are read from it again.
  *
- * Invariant: ptx, cubin and log of a result are the same bytes with and without server, cache and
- * precompiled headers.
+ * Invariant: ptx, cubin and log of a result are the same bytes each time, whatever was compiled
+ * before, and with and without server and cache; only, with libcu++ headers (cuda/, cub/,
+ * cooperative_groups) NVRTC orders the constants of those headers in another way when they were
+ * precompiled, so there a machine without Landlock, or a compiler without server, may differ.
  */
 #include <ctype.h>
 #include <signal.h>

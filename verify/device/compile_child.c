@@ -9,7 +9,7 @@
  * /proc/self/fd/101 and 102.  So PTX, cubin and log are functions of source, options and NVRTC.
  *
  * Invariant: the prelude and the hoisted headers precede the source whether or not a precompiled
- * form of them is at hand; precompiling changes the time and nothing else.
+ * form of them is at hand, so precompiling changes the time and not what is compiled.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -155,10 +155,19 @@ static bool is_candidate(struct str file)
 
 /* ---- cleaning ---- */
 
-static const struct {
+struct renaming {
     const char *machine, *neutral;
-} folders[] = {
-    {"/proc/self/fd/101/", "cuda/"},           {"/proc/self/fd/102/", "cuda/"},
+};
+
+/* In logs.  No neutral text can become part of a machine's when they meet, so once is enough. */
+static const struct renaming log_names[] = {
+    {"/proc/self/fd/101", "cuda"},
+    {"/proc/self/fd/102", "cuda"},
+};
+
+/* In the .file lines of PTX, where names stand in quotes. */
+static const struct renaming ptx_names[] = {
+    {"\"/proc/self/fd/101", "\"cuda"},         {"\"/proc/self/fd/102", "\"cuda"},
     {"\"/kernel.cu\"", "\"kernel.cu\""},       {"\"/ww_prelude.h\"", "\"ww_prelude.h\""},
     {"\"/ww_headers.h\"", "\"ww_headers.h\""},
 };
@@ -178,13 +187,14 @@ static bool is_noise(struct str line)
     return false;
 }
 
-static void clean_line(struct buf *out, struct str line)
+static void rename_line(struct buf *out, struct str line, const struct renaming *names,
+                        size_t count)
 {
     while (line.len) {
         size_t first = line.len;
         size_t which = 0;
-        for (size_t i = 0; i < COUNT_OF(folders); i++) {
-            size_t at = find(line, folders[i].machine);
+        for (size_t i = 0; i < count; i++) {
+            size_t at = find(line, names[i].machine);
             if (at < first) {
                 first = at;
                 which = i;
@@ -193,20 +203,26 @@ static void clean_line(struct buf *out, struct str line)
         buf_str(out, (struct str){line.at, first});
         if (first == line.len)
             break;
-        buf_text(out, folders[which].neutral);
-        line = from(line, first + strlen(folders[which].machine));
+        buf_text(out, names[which].neutral);
+        line = from(line, first + strlen(names[which].machine));
     }
     buf_char(out, '\n');
 }
 
+/* Lines are renamed first, so that both a raw log and a clean one are judged by the same text. */
 bool compile_log_clean(struct arena *arena, struct str raw, struct str *clean, struct err *err)
 {
+    struct buf renamed;
     struct buf out;
     struct str line;
     bool dropping = false; /* in a block that is left out */
     bool gap = true;       /* the last line kept was empty, or there was none */
+    buf_init(&renamed, arena, 2 * COMPILE_LOG_BYTES_MAX + 1);
     buf_init(&out, arena, 2 * COMPILE_LOG_BYTES_MAX + 1);
-    while (str_next_line(&raw, &line)) {
+    while (str_next_line(&raw, &line))
+        rename_line(&renamed, line, log_names, COUNT_OF(log_names));
+    struct str rest = buf_view(&renamed);
+    while (str_next_line(&rest, &line)) {
         struct heading heading;
         if (read_heading(line, &heading))
             dropping = heading.severity != SEVERITY_ERROR && heading.file.len &&
@@ -217,7 +233,8 @@ bool compile_log_clean(struct arena *arena, struct str raw, struct str *clean, s
                 buf_char(&out, '\n');
             gap = true;
         } else if (!dropping && !is_noise(line)) {
-            clean_line(&out, line);
+            buf_str(&out, line);
+            buf_char(&out, '\n');
             gap = false;
         }
     }
@@ -231,7 +248,7 @@ struct str compile_ptx_clean(struct arena *arena, struct str ptx)
     buf_init(&out, arena, ptx.len + ptx.len / 2 + 1024);
     while (str_next_line(&ptx, &line)) {
         if (str_has_prefix(trim(line), STR_LIT(".file"))) {
-            clean_line(&out, line);
+            rename_line(&out, line, ptx_names, COUNT_OF(ptx_names));
         } else {
             buf_str(&out, line);
             buf_char(&out, '\n');

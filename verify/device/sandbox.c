@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -122,7 +123,7 @@ static bool enter_landlock(const struct sandbox *sandbox, struct err *err)
 
 /* ---- namespaces ---- */
 
-enum { PATH_BYTES = 64, MAP_BYTES = 64 };
+enum { PATH_BYTES = 64, MAP_BYTES = 64, READABLE_MAX = 8 };
 
 static void write_proc(const char *path, const char *text)
 {
@@ -144,29 +145,52 @@ static bool new_namespaces(void)
     write_proc("/proc/self/setgroups", "deny");
     write_proc("/proc/self/uid_map", uid_map);
     write_proc("/proc/self/gid_map", gid_map);
-    return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-           mount("none", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") == 0;
+    return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
-/* The folder of descriptor `fd` appears in the new root under its own name, /proc/self/fd/N. */
-static bool bind_folder(int fd)
+/* A folder opened before belongs to the old namespace's mounts, which cannot be bound; the same
+ * folder, found anew by its path, can. */
+static int open_again(int fd)
 {
-    char from[PATH_BYTES];
-    char to[PATH_BYTES];
-    snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
-    snprintf(to, sizeof(to), "/tmp/proc/self/fd/%d", fd);
-    return mkdir(to, 0755) == 0 && mount(from, to, NULL, MS_BIND, NULL) == 0 &&
-           mount(NULL, to, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) ==
-               0;
+    char link[PATH_BYTES];
+    char path[PATH_MAX];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(link, path, sizeof(path) - 1);
+    if (len <= 0)
+        return -1;
+    path[len] = '\0';
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The folder `from` appears in the new root as /proc/self/fd/N of the descriptor it stands for.
+ * That it turns read-only is one more lock; permissions and the limit on file sizes hold anyway. */
+static bool bind_folder(int from, int fd)
+{
+    char source[PATH_BYTES];
+    char target[PATH_BYTES];
+    snprintf(source, sizeof(source), "/proc/self/fd/%d", from);
+    snprintf(target, sizeof(target), "/tmp/proc/self/fd/%d", fd);
+    if (mkdir(target, 0755) != 0 || mount(source, target, NULL, MS_BIND, NULL) != 0)
+        return false;
+    if (mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) != 0)
+        errno = 0;
+    return true;
 }
 
 static bool enter_namespaces(const struct sandbox *sandbox)
 {
-    if (!new_namespaces() || mkdir("/tmp/proc", 0755) != 0 || mkdir("/tmp/proc/self", 0755) != 0 ||
+    int again[READABLE_MAX];
+    ASSERT(sandbox->readable_count <= READABLE_MAX);
+    if (!new_namespaces())
+        return false;
+    for (size_t i = 0; i < sandbox->readable_count; i++)
+        again[i] = open_again(sandbox->readable_fds[i]);
+    if (mount("none", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") != 0 ||
+        mkdir("/tmp/proc", 0755) != 0 || mkdir("/tmp/proc/self", 0755) != 0 ||
         mkdir("/tmp/proc/self/fd", 0755) != 0)
         return false;
     for (size_t i = 0; i < sandbox->readable_count; i++)
-        if (!bind_folder(sandbox->readable_fds[i]))
+        if (again[i] < 0 || !bind_folder(again[i], sandbox->readable_fds[i]))
             return false;
     return chroot("/tmp") == 0 && chdir("/") == 0;
 }
