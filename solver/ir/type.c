@@ -228,90 +228,71 @@ static bool type_cast(const struct typer *t, struct expr *e, struct err *err)
     return true;
 }
 
+/* What an operation asks of its args. */
+enum rule {
+    RULE_NONE, /* leaves, typed where they are made */
+    RULE_CAST,
+    RULE_NUMBER,
+    RULE_INTEGER,
+    RULE_BITS, /* integers or bools */
+    RULE_LOGIC,
+    RULE_COMPARE,
+    RULE_SELECT,
+    RULE_REAL,
+    RULE_CLASSIFY, /* of a real, giving bool */
+};
+static const enum rule rules[EXPR_OP_COUNT] = {
+    [EXPR_CAST] = RULE_CAST,      [EXPR_NEG] = RULE_NUMBER,     [EXPR_ADD] = RULE_NUMBER,
+    [EXPR_SUB] = RULE_NUMBER,     [EXPR_MUL] = RULE_NUMBER,     [EXPR_DIV] = RULE_NUMBER,
+    [EXPR_ABS] = RULE_NUMBER,     [EXPR_SIGN] = RULE_NUMBER,    [EXPR_MIN] = RULE_NUMBER,
+    [EXPR_MAX] = RULE_NUMBER,     [EXPR_MOD] = RULE_INTEGER,    [EXPR_BITNOT] = RULE_INTEGER,
+    [EXPR_SHL] = RULE_INTEGER,    [EXPR_SHR] = RULE_INTEGER,    [EXPR_BITAND] = RULE_BITS,
+    [EXPR_BITXOR] = RULE_BITS,    [EXPR_BITOR] = RULE_BITS,     [EXPR_NOT] = RULE_LOGIC,
+    [EXPR_AND] = RULE_LOGIC,      [EXPR_OR] = RULE_LOGIC,       [EXPR_LT] = RULE_COMPARE,
+    [EXPR_LE] = RULE_COMPARE,     [EXPR_GT] = RULE_COMPARE,     [EXPR_GE] = RULE_COMPARE,
+    [EXPR_EQ] = RULE_COMPARE,     [EXPR_NE] = RULE_COMPARE,     [EXPR_WHERE] = RULE_SELECT,
+    [EXPR_ISNAN] = RULE_CLASSIFY, [EXPR_ISINF] = RULE_CLASSIFY, [EXPR_EXP] = RULE_REAL,
+    [EXPR_EXP2] = RULE_REAL,      [EXPR_EXPM1] = RULE_REAL,     [EXPR_LOG] = RULE_REAL,
+    [EXPR_LOG2] = RULE_REAL,      [EXPR_LOG1P] = RULE_REAL,     [EXPR_SQRT] = RULE_REAL,
+    [EXPR_RSQRT] = RULE_REAL,     [EXPR_SIN] = RULE_REAL,       [EXPR_COS] = RULE_REAL,
+    [EXPR_TAN] = RULE_REAL,       [EXPR_ASIN] = RULE_REAL,      [EXPR_ACOS] = RULE_REAL,
+    [EXPR_ATAN] = RULE_REAL,      [EXPR_SINH] = RULE_REAL,      [EXPR_COSH] = RULE_REAL,
+    [EXPR_TANH] = RULE_REAL,      [EXPR_ERF] = RULE_REAL,       [EXPR_ERFC] = RULE_REAL,
+    [EXPR_FLOOR] = RULE_REAL,     [EXPR_CEIL] = RULE_REAL,      [EXPR_TRUNC] = RULE_REAL,
+    [EXPR_RINT] = RULE_REAL,      [EXPR_POW] = RULE_REAL,       [EXPR_ATAN2] = RULE_REAL,
+    [EXPR_FMOD] = RULE_REAL,      [EXPR_FMA] = RULE_REAL,
+};
+
 bool type_operation(const struct typer *t, struct expr *e, struct err *err)
 {
-    switch (e->op) {
-    case EXPR_FLOAT:
-    case EXPR_INT:
-    case EXPR_INDEX:
-    case EXPR_DIM:
-    case EXPR_READ:
-    case EXPR_OP_COUNT:
+    switch (rules[e->op]) {
+    case RULE_NONE:
         return true;
-    case EXPR_CAST:
+    case RULE_CAST:
         return type_cast(t, e, err);
-    case EXPR_NEG:
-    case EXPR_ADD:
-    case EXPR_SUB:
-    case EXPR_MUL:
-    case EXPR_DIV:
-    case EXPR_ABS:
-    case EXPR_SIGN:
-    case EXPR_MIN:
-    case EXPR_MAX:
+    case RULE_NUMBER:
         return type_number(t, e, err);
-    case EXPR_MOD:
-    case EXPR_BITNOT:
-    case EXPR_SHL:
-    case EXPR_SHR:
+    case RULE_INTEGER:
         return type_integer(t, e, false, err);
-    case EXPR_BITAND:
-    case EXPR_BITXOR:
-    case EXPR_BITOR:
+    case RULE_BITS:
         return type_integer(t, e, true, err);
-    case EXPR_NOT:
+    case RULE_LOGIC:
         e->dtype = DTYPE_BOOL;
-        return want_bools(t, e, 1, err);
-    case EXPR_AND:
-    case EXPR_OR:
-        e->dtype = DTYPE_BOOL;
-        return want_bools(t, e, 2, err);
-    case EXPR_LT:
-    case EXPR_LE:
-    case EXPR_GT:
-    case EXPR_GE:
-    case EXPR_EQ:
-    case EXPR_NE:
+        return want_bools(t, e, e->op == EXPR_NOT ? 1 : 2, err);
+    case RULE_COMPARE:
         return type_compare(t, e, err);
-    case EXPR_WHERE:
+    case RULE_SELECT:
         return want_bools(t, e, 1, err) && unify(t, e, 1, &e->dtype, &e->weak, err);
-    case EXPR_ISNAN:
-    case EXPR_ISINF:
+    case RULE_REAL:
+        return type_real(t, e, err);
+    case RULE_CLASSIFY:
         if (!type_real(t, e, err))
             return false;
         e->dtype = DTYPE_BOOL;
         e->weak = false;
         return true;
-    case EXPR_EXP:
-    case EXPR_EXP2:
-    case EXPR_EXPM1:
-    case EXPR_LOG:
-    case EXPR_LOG2:
-    case EXPR_LOG1P:
-    case EXPR_SQRT:
-    case EXPR_RSQRT:
-    case EXPR_SIN:
-    case EXPR_COS:
-    case EXPR_TAN:
-    case EXPR_ASIN:
-    case EXPR_ACOS:
-    case EXPR_ATAN:
-    case EXPR_SINH:
-    case EXPR_COSH:
-    case EXPR_TANH:
-    case EXPR_ERF:
-    case EXPR_ERFC:
-    case EXPR_FLOOR:
-    case EXPR_CEIL:
-    case EXPR_TRUNC:
-    case EXPR_RINT:
-    case EXPR_POW:
-    case EXPR_ATAN2:
-    case EXPR_FMOD:
-    case EXPR_FMA:
-        return type_real(t, e, err);
     }
-    panic("expression operation %d", (int)e->op);
+    panic("type rule of %s", expr_op_name(e->op));
 }
 
 enum dtype reduce_dtype(enum reduce_op reduce, enum dtype value)
