@@ -422,6 +422,16 @@ static bool scatter_offset(struct worker *w, size_t lane, int64_t *offset, bool 
     return true;
 }
 
+/* Nothing has been added to any element; an earlier statement may have left its sums. */
+static void scatter_begin(struct worker *w, int64_t count)
+{
+    struct acc mine = w->acc;
+    w->acc = w->side;
+    fold_begin(w, (size_t)count);
+    w->acc = mine;
+    memset(w->side_count, 0, (size_t)count * sizeof(*w->side_count));
+}
+
 /* Add the lanes to their elements' accumulators, one after the other. */
 static bool scatter_lanes(struct worker *w, bool *all_open)
 {
@@ -471,9 +481,11 @@ static bool run_scatter(struct worker *w)
 {
     const struct stmt *stmt = w->kernel->stmt;
     size_t lane = w->kernel->lane;
+    int64_t count = w->interp->bound->tensors[stmt->target].count;
     bool all_open = false;
     if (!eval(w, false))
         return false;
+    scatter_begin(w, count);
     for (bool more = loops_begin(w, 0); more; more = loops_next(w, 0))
         for (int64_t at = 0; at < w->high[lane]; at += INTERP_LANES) {
             w->loops[lane] = at;
@@ -481,7 +493,7 @@ static bool run_scatter(struct worker *w)
             if (!eval(w, true) || !scatter_lanes(w, &all_open))
                 return false;
         }
-    scatter_end(w, w->interp->bound->tensors[stmt->target].count, all_open);
+    scatter_end(w, count, all_open);
     return true;
 }
 
