@@ -27,9 +27,9 @@
  * tensor map is in the order of the tensor's indices, the contiguous one last.
  */
 enum {
-    MANIFEST_KERNELS_MAX = 64,
+    MANIFEST_KERNELS_MAX = 256,
     MANIFEST_ARGS_MAX = 128,
-    MANIFEST_WORKSPACES_MAX = 32,
+    MANIFEST_WORKSPACES_MAX = 256,
     MANIFEST_BYTES_MAX = 1 << 20
 };
 

@@ -175,7 +175,7 @@ static void test_broken(void **state)
         {"extra", "\"guards\": \"1\"", "m.json: guards: unknown key; did you mean \"guard\"?"},
         {"extra", "\"priority\": 3", "m.json: priority: unknown key"},
         {"kernels", NULL, "m.json: \"kernels\" is missing; it must be an array"},
-        {"kernels", "\"kernels\": []", "m.json: kernels: 0 items; it must have from 1 to 64"},
+        {"kernels", "\"kernels\": []", "m.json: kernels: 0 items; it must have from 1 to 256"},
         {"kernels", "\"kernels\": {}", "m.json: kernels: expected an array, found an object"},
         {"kernels", "\"kernels\": [7]", "m.json: kernels[0]: expected an object, found an integer"},
         {"entry", NULL, "m.json: kernels[0]: \"entry\" is missing; it must be a string"},
