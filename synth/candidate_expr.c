@@ -414,7 +414,10 @@ static struct piece helper(const struct printer *p, const struct expr *e, enum h
                            const char *name, enum value_class class)
 {
     size_t count = e->args[1] == NULL ? 1 : 2;
+    bool typed = helper == HELPER_NAN_MIN || helper == HELPER_NAN_MAX || helper == HELPER_SIGN;
     p->uses->helpers[helper] = true;
+    if (typed)
+        name = text_fmt(p->arena, "%s<%s>", name, value_class_c(class));
     return narrowed(p, e, call(p, e, name, class, count));
 }
 

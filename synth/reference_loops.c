@@ -67,7 +67,9 @@ static struct fold fold_of(struct ref_stmt *s)
     switch (s->stmt->reduce) {
     case REDUCE_SUM:
         if (is_real(s))
-            return (struct fold){"sum_acc", "sum_start({0, 0, 0, 0, 0})", "join(p, q)"};
+            return (struct fold){"sum_acc",
+                                 text_fmt(arena, "sum_start(%s, {0, 0, 0, 0, 0, 0})", format),
+                                 "join(p, q)"};
         return (struct fold){"int_acc", "{0, 0, false}",
                              "{(i64)((u64)p.v + (u64)q.v), p.b + q.b, false}"};
     case REDUCE_PROD:
@@ -118,6 +120,7 @@ static bool survives(enum dtype dtype, enum compute compute)
 /* The factors of a sum of products of reads (seen through casts). */
 struct product {
     bool is_product, is_rounded;
+    bool is_split; /* an honest kernel may take f32 factors in tf32 parts */
     bool exact[2];
 };
 
@@ -131,7 +134,7 @@ static bool read_through_casts(const struct expr *e, enum compute compute, bool 
 
 static struct product product_of(const struct ref_stmt *s)
 {
-    struct product product = {false, false, {false, false}};
+    struct product product = {.is_product = false};
     const struct expr *value = s->stmt->value;
     enum compute compute = s->kernel->track->compute;
     if (s->stmt->reduce != REDUCE_SUM || s->stmt->scatter != NULL || value->op != EXPR_MUL ||
@@ -139,9 +142,13 @@ static struct product product_of(const struct ref_stmt *s)
         return product;
     product.is_product = true;
     for (size_t i = 0; i < 2; i++) {
+        bool narrow = survives(value->dtype, COMPUTE_TF32);
         product.exact[i] = survives(value->dtype, compute);
-        product.is_product &= read_through_casts(value->args[i], compute, &product.exact[i]);
+        product.is_product &= read_through_casts(value->args[i], compute, &product.exact[i]) &&
+                              read_through_casts(value->args[i], COMPUTE_TF32, &narrow);
+        product.is_split |= !narrow;
     }
+    product.is_split &= product.is_product && value->dtype == DTYPE_F32;
     product.is_rounded = product.is_product && !(product.exact[0] && product.exact[1]);
     return product;
 }
@@ -288,9 +295,11 @@ static void store_result(struct ref_stmt *s, struct ref_value value, const char 
     struct ref_value stored = ref_assign(s, value, s->kernel->op->tensors[target].dtype);
     s->kernel->results[target] = true;
     cuda_line(&s->kernel->out, "value%zu[%s] = %s.v;", target, position, stored.name);
-    bool last = !s->kernel->op->tensors[target].temporary;
-    cuda_line(&s->kernel->out, "bound%zu[%s] = %s(%s.b);", target, position, last ? "open_or" : "",
-              stored.name);
+    if (s->kernel->op->tensors[target].temporary)
+        cuda_line(&s->kernel->out, "bound%zu[%s] = %s.b;", target, position, stored.name);
+    else
+        cuda_line(&s->kernel->out, "bound%zu[%s] = final_bound(%s, %s);", target, position,
+                  stored.name, s->kernel->op->policy.finite_inputs ? "true" : "false");
 }
 
 /* ---- loops ---- */
@@ -459,7 +468,7 @@ static void open_look(struct ref_stmt *s)
 {
     struct cuda *out = &s->kernel->out;
     cuda_line(out, "__shared__ sum_look looks[%d];", REF_THREADS);
-    cuda_line(out, "sum_look before = {0, 0, 0, 0, 0};");
+    cuda_line(out, "sum_look before = {0, 0, 0, 0, 0, 0};");
     cuda_open(out, "if (lanes > 1)");
     cuda_line(out, "sum_look look = before;");
     cuda_open(out, "if (id < outputs)");
@@ -485,8 +494,11 @@ static void look_at_term(struct ref_stmt *s)
 
 static void print_accumulator(struct ref_stmt *s, const struct fold *fold)
 {
-    cuda_line(&s->kernel->out, "%s acc = %s;", fold->type,
-              is_real_sum(s) ? "sum_start(before)" : fold->start);
+    const char *start = fold->start;
+    if (is_real_sum(s))
+        start =
+            text_fmt(s->kernel->arena, "sum_start(%s, before)", ref_format(s->stmt->value->dtype));
+    cuda_line(&s->kernel->out, "%s acc = %s;", fold->type, start);
 }
 
 static void print_reduction(struct ref_stmt *s, const struct split *split)

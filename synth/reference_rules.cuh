@@ -780,7 +780,8 @@ RULE whole int_convert(whole x, int width, bool is_signed)
 
 /* A first look at a run of terms: what the thread with the next run must know. */
 struct sum_look {
-    double v, abs, high, low, last; /* high, low: of the partial sums, from 0 */
+    double v, abs, high, low; /* high, low: of the partial sums, from 0 */
+    double last, previous;    /* terms that are not 0; 0 = there is none */
 };
 RULE void look_add(sum_look &s, double x)
 {
@@ -788,12 +789,19 @@ RULE void look_add(sum_look &s, double x)
     s.abs += fabs(x);
     s.high = fmax(s.high, s.v);
     s.low = fmin(s.low, s.v);
-    s.last = x != 0 ? x : s.last;
+    if (x != 0) {
+        s.previous = s.last;
+        s.last = x;
+    }
 }
 RULE sum_look join(sum_look p, sum_look q)
 {
-    return {p.v + q.v, p.abs + q.abs, fmax(p.high, p.v + q.high), fmin(p.low, p.v + q.low),
-            q.last != 0 ? q.last : p.last};
+    return {p.v + q.v,
+            p.abs + q.abs,
+            fmax(p.high, p.v + q.high),
+            fmin(p.low, p.v + q.low),
+            q.last != 0 ? q.last : p.last,
+            q.previous != 0 ? q.previous : q.last != 0 ? p.last : p.previous};
 }
 
 /* A sum in index order.  v, abs and peak are of all terms so far, those of earlier runs included;
@@ -805,10 +813,12 @@ struct sum_acc {
     bool restarted; /* coherent counts from the first term */
     bool inexact;
 };
-RULE sum_acc sum_start(sum_look before)
+RULE sum_acc sum_start(format f, sum_look before)
 {
-    return {before.v, before.abs, fmax(before.high, -before.low), before.last, before.last != 0,
-            0, 0, 0, 0, 0, false, false};
+    const double apart = fabs(before.last - before.previous);
+    const bool alike = before.last != 0 && apart <= 2 * f.u * fabs(before.v - before.last);
+    return {before.v, before.abs, fmax(before.high, -before.low), before.last, alike, 0, 0, 0, 0, 0,
+            false, false};
 }
 /* Terms that are alike round alike: their losses do not average out. */
 RULE void sum_coherent(format f, sum_acc &s, double x)
@@ -856,6 +866,7 @@ RULE void sum_rounding(sum_acc &s, double x, double rx, double y, double ry, dou
 
 struct sum_kind {
     bool product;    /* of two reads: tensor cores may truncate where they accumulate */
+    bool split;      /* of f32 factors, which may be taken in three tf32 products: 12 u */
     bool rounded;    /* the track rounds a factor, to unit roundoff factor_u */
     bool compensated;
     double factor_u;
@@ -864,7 +875,8 @@ struct sum_kind {
 /* What honest orders of summing `count` terms may lose. */
 RULE double sum_loss(format f, sum_kind kind, sum_acc s, double count)
 {
-    const double size = f.u * s.abs, most = (count - 1) * size, peak = f.u * fmin(s.peak, s.abs);
+    const double size = f.u * s.abs, most = (count - 1 + (kind.split ? 12 : 0)) * size;
+    const double peak = f.u * fmin(s.peak, s.abs);
     if (kind.compensated)
         return fmin(most, (3 + count * f.u) * size);
     if (!f.wide)
@@ -1030,6 +1042,16 @@ RULE num open_if(bool open, num x)
 RULE whole open_if(bool open, whole x)
 {
     return {x.v, open ? INF : x.b};
+}
+
+/* What an output's bound says to its reader: infinite = anything is accepted. */
+RULE double final_bound(num x, bool finite_inputs)
+{
+    return finite_inputs && !isfinite(x.v) ? INF : open_or(x.b);
+}
+RULE double final_bound(whole x, bool)
+{
+    return x.b;
 }
 
 /* How many threads share an output: few where outputs are many. */
