@@ -117,9 +117,11 @@ static int64_t binary_at(const struct point *p, const struct expr *e)
     if (e->op == EXPR_DIV)
         return b == 0 ? 0 : b == -1 ? (int64_t)(0 - x) : num_floor_div(a, b);
     if (e->op == EXPR_MOD)
-        return b == 0 ? a : b == -1 ? 0 : num_floor_mod(a, b);
-    if (e->op == EXPR_SHL || e->op == EXPR_SHR)
-        return b < 0 || b > 63 ? 0 : e->op == EXPR_SHL ? (int64_t)(x << y) : a >> b;
+        return b == 0 || b == -1 ? 0 : num_floor_mod(a, b);
+    if (e->op == EXPR_SHL)
+        return b < 0 || b > 63 ? 0 : (int64_t)(x << y);
+    if (e->op == EXPR_SHR)
+        return a >> (b < 0 || b > 63 ? 63 : b);
     if (e->op == EXPR_BITAND || e->op == EXPR_AND)
         return a & b;
     if (e->op == EXPR_BITOR || e->op == EXPR_OR)

@@ -431,13 +431,12 @@ static struct value divide_any(const struct value *a, const struct value *b)
     return wide_interval(-size, size);
 }
 
-/* x % 0 is x - 0 * (x / 0), that is x. */
-static struct value modulo_any(const struct value *a, const struct value *b)
+/* x % 0 is 0; else the sign is the divisor's. */
+static struct value modulo_any(const struct value *b)
 {
     if (!b->bounded)
         return (struct value){0};
-    struct value v = interval(b->low < 0 ? b->low + 1 : 0, b->high > 0 ? b->high - 1 : 0);
-    return b->low <= 0 && b->high >= 0 ? unite(&v, a) : v;
+    return interval(b->low < 0 ? b->low + 1 : 0, b->high > 0 ? b->high - 1 : 0);
 }
 
 static struct value divide(const struct domain *d, const struct expr *e, const struct value *a,
@@ -446,7 +445,7 @@ static struct value divide(const struct domain *d, const struct expr *e, const s
     bool positive = is_constant(b) && b->low > 0;
     if (e->op == EXPR_DIV)
         return positive ? divide_constant(d, e, a, b->low) : divide_any(a, b);
-    return positive ? modulo_constant(d, e, a, b->low) : modulo_any(a, b);
+    return positive ? modulo_constant(d, e, a, b->low) : modulo_any(b);
 }
 
 static struct value shift(const struct expr *e, const struct value *a, const struct value *b)

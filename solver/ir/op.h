@@ -64,8 +64,9 @@
  *
  * Types: literals take the other operand's type; float with int gives the float; among floats,
  * among ints, the wider (f16 with bf16 is an error that asks for a cast); a bare literal statement
- * is f32 or i64. Integer / and % floor; x / 0 is 0; overflow wraps at the type's width.  Math
- * functions of integers are errors.  Comparison gives bool.  min and max propagate NaN, argmax
+ * is f32 or i64. Integer / and % floor; x / 0 and x % 0 are 0; overflow wraps at the type's width;
+ * shifts by less than 0, or by the width or more, shift everything out.
+ * Math functions of integers are errors.  Comparison gives bool.  min and max propagate NaN, argmax
  * takes the first (NaN wins). In the real meaning only explicit casts round.
  * A statement's value has exactly its target's type: y[i] = bf16(s[i]).  Operands keep their own
  * dtype where it differs from the operation's (n * x[n] with i64 n, f32 x): they are converted to

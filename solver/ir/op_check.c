@@ -74,20 +74,26 @@ static int arity_of(enum expr_op op)
     panic("expression operation %d", (int)op);
 }
 
-static void check_node(void *context, const struct expr *e)
+/* Not expr_walk: what is malformed must not be walked into. */
+static void check_expr(struct checker *c, const struct expr *e)
 {
-    struct checker *c = context;
     const struct stmt *stmt = &c->op->stmts[c->stmt];
-    int arity = arity_of(e->op);
     REQUIRE(c, e->op < EXPR_OP_COUNT && e->dtype < DTYPE_COUNT, "an unknown operation or type");
+    int arity = c->ok ? arity_of(e->op) : 0;
     for (int i = 0; i < 3; i++)
         REQUIRE(c, (e->args[i] != NULL) == (i < arity), "an operation with too few or many args");
     REQUIRE(c, e->op != EXPR_INDEX || e->loop < stmt->loop_count, "an index of no loop");
     REQUIRE(c, e->op != EXPR_DIM || e->dim < c->op->dim_count, "no such dim");
     REQUIRE(c, e->op != EXPR_FLOAT || dtype_is_float(e->dtype), "a float literal of another type");
     REQUIRE(c, e->op != EXPR_INT || !dtype_is_float(e->dtype), "an integer literal of float type");
-    if (e->op == EXPR_READ)
+    if (c->ok && e->op == EXPR_READ)
         check_read(c, e);
+    for (size_t i = 0; c->ok && e->op == EXPR_READ && i < e->rank; i++)
+        check_expr(c, e->subs[i]);
+    if (c->ok && e->pad)
+        check_expr(c, e->pad);
+    for (int i = 0; c->ok && i < arity; i++)
+        check_expr(c, e->args[i]);
 }
 
 static void check_loops(struct checker *c, const struct stmt *stmt)
@@ -134,9 +140,9 @@ static void check_stmt(struct checker *c)
                  c->stmt < op->seqs[stmt->seq].first + op->seqs[stmt->seq].count),
             "a statement outside its block");
     if (c->ok)
-        expr_walk(stmt->value, check_node, c);
+        check_expr(c, stmt->value);
     for (size_t i = 0; c->ok && stmt->scatter && i < target->rank; i++)
-        expr_walk(stmt->scatter[i], check_node, c);
+        check_expr(c, stmt->scatter[i]);
 }
 
 static void check_tensors(struct checker *c)

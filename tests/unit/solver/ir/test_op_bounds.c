@@ -74,7 +74,7 @@ static const struct access accesses[] = {
     {"floor of a negative quotient", "y[m,n] = z[(n - 7) / 2 + 4]", 4},
     {"remainder of a negative", "y[m,n] = z[(n - 20) % 5]", 5},
     {"division by zero is zero", "y[m,n] = z[n / 0]", 1},
-    {"remainder by zero is the dividend", "y[m,n] = z[n % 0]", N},
+    {"remainder by zero is zero", "y[m,n] = z[n % 0]", 1},
     {"gather", "y[m,n] = z[k[m]]", N},
     {"gather of half", "y[m,n] = z[k[m] / 2]", 3},
     {"gather, padded", "y[m,n] = z[pad(k[m + n], 2)]", N},
@@ -198,7 +198,7 @@ static int64_t value(const struct point *p, const struct expr *e)
     if (e->op == EXPR_DIV)
         return b == 0 ? 0 : num_floor_div(a, b);
     if (e->op == EXPR_MOD)
-        return b == 0 ? a : num_floor_mod(a, b);
+        return b == 0 ? 0 : num_floor_mod(a, b);
     if (e->op == EXPR_MIN)
         return a < b ? a : b;
     if (e->op == EXPR_MAX)
