@@ -21,7 +21,9 @@
 #include "base/num.h"
 #include "base/panic.h"
 
-enum { EXCERPT_BYTES = 72, MESSAGE_BYTES = 400 };
+/* Printing puts at most one operator and one parenthesis around each level of a tree, so a limit of
+ * twice the depth lets all printed text be read again. */
+enum { EXCERPT_BYTES = 72, MESSAGE_BYTES = 400, NESTING_MAX = 2 * FORMULA_DEPTH_MAX + 1 };
 
 struct parser {
     struct arena *arena;
@@ -211,9 +213,9 @@ static bool parse_level(struct parser *p, size_t level, struct node *out);
 
 static bool enter(struct parser *p)
 {
-    if (++p->nesting > FORMULA_DEPTH_MAX)
+    if (++p->nesting > NESTING_MAX)
         return fail(p, p->at, ERR_LIMIT, "nested more than %d deep; split the formula",
-                    FORMULA_DEPTH_MAX);
+                    NESTING_MAX);
     return true;
 }
 

@@ -190,7 +190,7 @@ static void test_limits(void **state)
         int n;
         bool ok;
     } cases[] = {
-        {"(", ")", 63, true},      {"(", ")", 64, false},      {"!", "", 63, true},
+        {"(", ")", 128, true},     {"(", ")", 129, false},     {"!", "", 63, true},
         {"!", "", 64, false},      {"", "+1", 63, true},       {"", "+1", 64, false},
         {"-(", ")", 31, true},     {"min(1,", ")", 64, false}, {"(", ")", 2000, false},
         {"((", "))", 31, true},    {"", " ", 4095, true},      {"", " ", 4096, false},
@@ -208,6 +208,29 @@ static void test_limits(void **state)
             fail_msg("%s x %d: %s", cases[i].open, cases[i].n, ok ? "accepted" : err.text);
         if (!ok)
             assert_int_equal(err.code, ERR_LIMIT);
+        arena_release(&arena);
+    }
+}
+
+/* The deepest chains, whose printed text has a parenthesis for each minus. */
+static void test_deepest_round_trip(void **state)
+{
+    static const char *const chains[][2] = {{"- ", ""}, {"-(", ")"}, {"!", ""}, {"!-", ""}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(chains); i++) {
+        struct arena arena;
+        struct err err = {0};
+        struct buf text;
+        const struct formula *f, *again;
+        arena_init(&arena, ARENA_BYTES);
+        int n = i == 3 ? 31 : 63;
+        if (!formula_parse(&arena, nested(&arena, chains[i][0], chains[i][1], n), "t", &f, &err))
+            fail_msg("%s", err.text);
+        buf_init(&text, &arena, FORMULA_BYTES_MAX);
+        formula_print(&text, f);
+        if (!formula_parse(&arena, buf_view(&text), "t", &again, &err))
+            fail_msg("%s", err.text);
+        assert_true(formula_equal(f, again));
         arena_release(&arena);
     }
 }
@@ -300,8 +323,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_and_text),   cmocka_unit_test(test_parse_errors),
         cmocka_unit_test(test_eval_errors),       cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_unknown_name),      cmocka_unit_test(test_random_round_trip),
-        cmocka_unit_test(test_printed_text_is_c),
+        cmocka_unit_test(test_unknown_name),      cmocka_unit_test(test_deepest_round_trip),
+        cmocka_unit_test(test_random_round_trip), cmocka_unit_test(test_printed_text_is_c),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
