@@ -88,7 +88,7 @@ isa_objs  = $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(filter $(1)/i
 objects   = $(foreach m,$(1),$(patsubst %.c,$(BUILD)/%.o,$(call sources,$(m))) $(call isa_objs,$(m)) \
               $(EMBED_$(m):%=$(BUILD)/embed/%.o))
 libs      = $(call unique,$(foreach m,$(1),$(LIBS_$(m))))
-archives  = $(foreach m,$(1),$(if $(call objects,$(m)),$(BUILD)/$(m).a))
+archives  = $(foreach m,$(1),$(if $(strip $(call objects,$(m))),$(BUILD)/$(m).a))
 
 unit_sources := $(foreach m,$(MODULES),$(wildcard tests/unit/$(m)/test_*.c))
 UNIT         := $(unit_sources:%.c=$(BUILD)/%)
@@ -170,7 +170,8 @@ $(TIDY): $(TIDY).o $(BUILD)/base.a
 headers: $(HEADERS:%=$(BUILD)/%.ok)
 $(BUILD)/%.h.ok: %.h
 	@mkdir -p $(@D)
-	$(call quiet,HDR)$(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only -x c $< -MF $@.d -MT $@ && touch $@
+	$(call quiet,HDR)echo '#include "$<"' | \
+	  $(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only -x c - -MF $@.d -MT $@ && touch $@
 
 tidy: $(TIDY)
 	$(call quiet,TIDY)$(TIDY) $(foreach m,$(MODULES),$(m):$(subst $(space),$(comma),$(strip $(m) $(DEPS_$(m)))))
