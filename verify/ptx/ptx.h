@@ -27,12 +27,21 @@
 
 struct ptx_module;
 
-enum { PTX_TEXT_BYTES_MAX = 64 << 20, PTX_GLOBAL_BYTES_MAX = 256 << 20 };
+enum {
+    PTX_TEXT_BYTES_MAX = 64 << 20,
+    PTX_GLOBAL_BYTES_MAX = 256 << 20,
+    PTX_MODULE_BYTES_MAX = 512 << 20, /* what a module may take of the arena it is loaded into */
+};
 
 /* ERR_SYNTAX with the PTX line for malformed text.  Unknown instructions are not an error here: the
  * entry that holds one reports it (ptx_entry.unsupported). */
 bool ptx_load(struct arena *arena, struct str text, const struct ptx_module **out,
               struct err *err) MUST_USE;
+
+/* The same with the vector build named ("generic", "avx2", "avx512"; NULL = the best): results are
+ * the same bits, so this is for tests.  ERR_UNSUPPORTED when this machine cannot run it. */
+bool ptx_load_isa(struct arena *arena, struct str text, const char *isa,
+                  const struct ptx_module **out, struct err *err) MUST_USE;
 
 struct ptx_param {
     size_t offset, bytes, align;

@@ -1,0 +1,376 @@
+/*
+ * Races, read from a shadow of memory.
+ *
+ * The launch has one clock that moves at every synchronisation.  A cell keeps the last write's time
+ * and thread and the oldest unordered reads; a warp keeps, for every warp of its block, up to which
+ * time that warp's accesses are ordered before its own.  So one comparison decides: an access by
+ * another thread later than that is a race.  Inside a warp, lanes are ordered by warp-synchronising
+ * instructions; across blocks, by strong accesses to global memory, which order their block after
+ * everything before.
+ *
+ * Invariant: honest kernels are never rejected.  Whenever the order is not certain (several
+ * readers, memory ordered through flags and fences, writes of the value already there) the access
+ * counts as ordered, so races may be missed but not invented.  Not here: ranges of cells
+ * (isa_mem.c).
+ */
+#include <string.h>
+
+#include "verify/ptx/fault_int.h"
+#include "verify/ptx/mem_int.h"
+
+enum { SHADOW_PAGES_BYTES_MAX = 512 << 20, PAGE_ARRAYS = 6 };
+#define SHADOW_STRONG_BIT 0x80000000U /* in write_who: by an atomic or volatile access */
+
+uint32_t shadow_who(const struct warp *w, const struct insn *in, int lane)
+{
+    uint32_t thread = w->index * LANES + (uint32_t)lane;
+    return thread | ((uint32_t)(in - w->run->module->code) & 0x1fffff) << 10;
+}
+
+void shadow_alloc(struct arena *arena, struct shadow *s, uint64_t cells, bool blocks)
+{
+    size_t n = cells + LANES;
+    s->write_time = arena_array(arena, uint32_t, n);
+    s->write_who = arena_array(arena, uint32_t, n);
+    s->read_time = arena_array(arena, uint32_t, n);
+    s->read_who = arena_array(arena, uint32_t, n);
+    s->readers = arena_array(arena, uint32_t, n);
+    s->write_block = blocks ? arena_array(arena, uint32_t, n) : NULL;
+}
+
+void shadow_clear(struct shadow *s, uint64_t cells)
+{
+    size_t bytes = cells * sizeof(uint32_t);
+    memset(s->write_time, 0, bytes);
+    memset(s->read_time, 0, bytes);
+    memset(s->readers, 0, bytes);
+}
+
+/* ---- clock ---- */
+
+void clock_tick(struct run *run)
+{
+    if (run->time < SHADOW_TIME_MAX)
+        run->time++;
+    else
+        run->time_over = true;
+}
+
+void clock_warp_sync(struct warp *w)
+{
+    w->seen[w->index] = w->run->time;
+    if (w->block->warp_count == 1)
+        w->seen_min = w->run->time;
+    clock_tick(w->run);
+}
+
+void clock_acquire_all(struct warp *w)
+{
+    for (uint32_t i = 0; i < w->block->warp_count; i++)
+        w->seen[i] = w->run->time;
+    w->seen_min = w->run->time;
+    w->block->seen_others = w->run->time;
+    clock_tick(w->run);
+}
+
+void clock_acquire_global(struct warp *w)
+{
+    w->block->seen_others = w->run->time;
+    /* Warps of one block, too, talk through global memory. */
+    for (uint32_t i = 0; i < w->block->warp_count; i++)
+        w->seen[i] = w->run->time;
+    w->seen_min = w->run->time;
+    clock_tick(w->run);
+}
+
+/* ---- shared memory ---- */
+
+static struct fault_place shared_place(const struct warp *w, uint32_t cell)
+{
+    return (struct fault_place){.space = "shared",
+                                .offset = (uint64_t)cell << w->run->shared_grain,
+                                .bytes = w->run->shared_bytes};
+}
+
+/* Is an access by the thread in `who` at `time` ordered before what this lane does now? */
+static bool is_ordered(const struct warp *w, int lane, uint32_t time, uint32_t who)
+{
+    uint32_t thread = SHADOW_THREAD(who);
+    if (thread == w->index * LANES + (uint32_t)lane)
+        return true;
+    return time <= w->seen[thread / LANES];
+}
+
+static bool in_flight(struct warp *w, const struct insn *in, int lane, uint32_t cell,
+                      const char *verb)
+{
+    struct fault_place place = shared_place(w, cell);
+    fault_at(w, in, lane, PTX_FAULT_LEAKED_WAIT, &place,
+             "%s of memory that an asynchronous copy still fills: no wait came before", verb);
+    return false;
+}
+
+static bool written_before(struct warp *w, const struct insn *in, int lane, uint32_t cell,
+                           const char *what)
+{
+    const struct shadow *s = &w->block->shadow;
+    uint32_t time = s->write_time[cell];
+    uint32_t who = s->write_who[cell];
+    if (time <= w->seen_min || w->run->time_over || is_ordered(w, lane, time, who))
+        return true;
+    struct fault_place place = shared_place(w, cell);
+    fault_race(w, in, lane, PTX_FAULT_RACE, &place, who, 0, what);
+    return false;
+}
+
+bool shadow_shared_read(struct warp *w, const struct insn *in, int lane, uint32_t first,
+                        uint32_t count)
+{
+    struct shadow *s = &w->block->shadow;
+    uint32_t who = shadow_who(w, in, lane);
+    for (uint32_t cell = first; cell < first + count; cell++) {
+        if (s->write_time[cell] == 0) {
+            struct fault_place place = shared_place(w, cell);
+            fault_at(w, in, lane, PTX_FAULT_UNINITIALISED, &place,
+                     "read of shared memory that no thread wrote");
+            return false;
+        }
+        if (s->write_time[cell] == SHADOW_IN_FLIGHT)
+            return in_flight(w, in, lane, cell, "read");
+        if (!written_before(w, in, lane, cell,
+                            "race: read of what another thread wrote without a barrier between"))
+            return false;
+        bool fresh = s->read_time[cell] <= w->seen_min;
+        uint32_t before = s->read_who[cell];
+        bool many = !fresh && ((before & SHADOW_MANY) || ((before ^ who) & 1023));
+        if (fresh)
+            s->read_time[cell] = w->run->time;
+        s->readers[cell] = (fresh ? 0 : s->readers[cell]) | 1U << w->index;
+        s->read_who[cell] = who | (many ? SHADOW_MANY : 0);
+    }
+    return true;
+}
+
+/* Did some other thread read the cell in no order with this write? */
+static bool read_unordered(const struct warp *w, int lane, uint32_t cell)
+{
+    const struct shadow *s = &w->block->shadow;
+    uint32_t time = s->read_time[cell];
+    if (time <= w->seen_min)
+        return false;
+    uint32_t me = w->index * LANES + (uint32_t)lane;
+    bool only_me = !(s->read_who[cell] & SHADOW_MANY) && SHADOW_THREAD(s->read_who[cell]) == me;
+    for (uint32_t warps = s->readers[cell]; warps && !only_me; warps &= warps - 1)
+        if (time > w->seen[__builtin_ctz(warps)])
+            return true;
+    return false;
+}
+
+static void mark_write(struct shadow *s, uint32_t cell, uint32_t time, uint32_t who)
+{
+    s->write_time[cell] = time;
+    s->write_who[cell] = who;
+    s->read_time[cell] = 0;
+    s->readers[cell] = 0;
+    s->read_who[cell] = 0;
+}
+
+bool shadow_shared_write(struct warp *w, const struct insn *in, int lane, uint32_t first,
+                         uint32_t count, bool same)
+{
+    struct shadow *s = &w->block->shadow;
+    uint32_t who = shadow_who(w, in, lane);
+    for (uint32_t cell = first; cell < first + count; cell++) {
+        if (s->write_time[cell] == SHADOW_IN_FLIGHT)
+            return in_flight(w, in, lane, cell, "write");
+        if (!same && !written_before(w, in, lane, cell,
+                                     "race: another thread wrote a different value there without "
+                                     "a barrier between"))
+            return false;
+        if (!same && !w->run->time_over && read_unordered(w, lane, cell)) {
+            struct fault_place place = shared_place(w, cell);
+            fault_race(w, in, lane, PTX_FAULT_RACE, &place, s->read_who[cell], 0,
+                       "race: write over what another thread read without a barrier between");
+            return false;
+        }
+        if (!same || s->write_time[cell] <= w->seen_min)
+            mark_write(s, cell, w->run->time, who);
+    }
+    return true;
+}
+
+/* Atomics and volatile accesses race with none of their kind, and order what follows. */
+bool shadow_shared_strong(struct warp *w, const struct insn *in, int lane, uint32_t first,
+                          uint32_t count, bool reads, bool writes)
+{
+    struct shadow *s = &w->block->shadow;
+    for (uint32_t cell = first; cell < first + count; cell++) {
+        uint32_t time = s->write_time[cell];
+        if (time == 0 && reads) {
+            struct fault_place place = shared_place(w, cell);
+            fault_at(w, in, lane, PTX_FAULT_UNINITIALISED, &place,
+                     "read of shared memory that no thread wrote");
+            return false;
+        }
+        if (time == SHADOW_IN_FLIGHT)
+            return in_flight(w, in, lane, cell, "access");
+        if (time > w->seen_min)
+            clock_acquire_all(w);
+        if (writes)
+            mark_write(s, cell, w->run->time, shadow_who(w, in, lane));
+    }
+    return true;
+}
+
+/* Another block's shared memory: the cluster's barriers order it; only the first write matters. */
+bool shadow_remote(struct warp *w, const struct insn *in, int lane, struct block *block,
+                   uint32_t first, uint32_t count, bool writes)
+{
+    struct shadow *s = &block->shadow;
+    for (uint32_t cell = first; cell < first + count; cell++) {
+        if (writes) {
+            mark_write(s, cell, 1, shadow_who(w, in, lane));
+        } else if (s->write_time[cell] == 0) {
+            struct fault_place place = shared_place(w, cell);
+            fault_at(w, in, lane, PTX_FAULT_UNINITIALISED, &place,
+                     "read of another block's shared memory that no thread wrote");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- global memory ---- */
+
+struct shadow *shadow_page(struct run *run, struct region *region, uint32_t offset)
+{
+    struct shadow **page = &region->pages[offset / SHADOW_PAGE_BYTES];
+    if (*page)
+        return *page;
+    uint64_t cells = SHADOW_PAGE_BYTES >> run->global_grain;
+    uint64_t bytes = cells * sizeof(uint32_t) * PAGE_ARRAYS;
+    if (run->shadow_bytes + bytes > SHADOW_PAGES_BYTES_MAX)
+        return NULL;
+    run->shadow_bytes += bytes;
+    *page = arena_new(run->arena, struct shadow);
+    shadow_alloc(run->arena, *page, cells, true);
+    return *page;
+}
+
+static struct fault_place global_place(const struct region *region, uint32_t offset)
+{
+    return (struct fault_place){
+        .space = "global", .buffer = region->name, .offset = offset, .bytes = region->bytes};
+}
+
+static bool global_ordered(const struct warp *w, int lane, uint32_t time, uint32_t who,
+                           uint32_t block)
+{
+    if (block - 1 != (uint32_t)w->block->ordinal)
+        return time <= w->block->seen_others;
+    return is_ordered(w, lane, time, who);
+}
+
+bool shadow_global_read(struct warp *w, const struct insn *in, int lane, struct region *region,
+                        uint32_t offset, uint32_t bytes)
+{
+    uint32_t grain = w->run->global_grain;
+    uint32_t me = (uint32_t)w->block->ordinal + 1;
+    uint32_t who = shadow_who(w, in, lane);
+    for (uint32_t at = offset; at < offset + bytes; at += 1U << grain) {
+        struct shadow *s = shadow_page(w->run, region, at);
+        if (!s)
+            return true;
+        uint32_t cell = at % SHADOW_PAGE_BYTES >> grain;
+        uint32_t time = s->write_time[cell];
+        if (time && !(s->write_who[cell] & SHADOW_STRONG_BIT) && !w->run->time_over &&
+            !global_ordered(w, lane, time, s->write_who[cell], s->write_block[cell])) {
+            struct fault_place place = global_place(region, offset);
+            fault_race(w, in, lane, PTX_FAULT_RACE_GLOBAL, &place, s->write_who[cell],
+                       s->write_block[cell],
+                       "race: read of what another thread wrote without synchronisation");
+            return false;
+        }
+        uint32_t seen = s->readers[cell] == me ? w->seen_min : w->block->seen_others;
+        bool fresh = s->read_time[cell] == 0 || s->read_time[cell] <= seen;
+        bool many = !fresh && ((s->read_who[cell] & SHADOW_MANY) ||
+                               ((s->read_who[cell] ^ who) & 1023) || s->readers[cell] != me);
+        if (fresh)
+            s->read_time[cell] = w->run->time;
+        s->readers[cell] = fresh || s->readers[cell] == me ? me : SHADOW_BLOCKS;
+        s->read_who[cell] = who | (many ? SHADOW_MANY : 0);
+    }
+    return true;
+}
+
+/* Reads by threads of this block that this warp has not been ordered after, whichever warps. */
+static uint32_t seen_max(const struct warp *w)
+{
+    uint32_t max = 0;
+    for (uint32_t i = 0; i < w->block->warp_count; i++)
+        max = w->seen[i] > max ? w->seen[i] : max;
+    return max;
+}
+
+static bool global_read_unordered(const struct warp *w, int lane, const struct shadow *s,
+                                  uint32_t cell)
+{
+    uint32_t time = s->read_time[cell];
+    if (time == 0)
+        return false;
+    if (s->readers[cell] == SHADOW_BLOCKS)
+        return time > w->block->seen_others;
+    if (s->readers[cell] != (uint32_t)w->block->ordinal + 1)
+        return time > w->block->seen_others;
+    if (s->read_who[cell] & SHADOW_MANY)
+        return time > seen_max(w);
+    return !is_ordered(w, lane, time, s->read_who[cell]);
+}
+
+bool shadow_global_write(struct warp *w, const struct insn *in, int lane, struct region *region,
+                         uint32_t offset, uint32_t bytes, bool same)
+{
+    uint32_t grain = w->run->global_grain;
+    for (uint32_t at = offset; at < offset + bytes; at += 1U << grain) {
+        struct shadow *s = shadow_page(w->run, region, at);
+        if (!s)
+            return true;
+        uint32_t cell = at % SHADOW_PAGE_BYTES >> grain;
+        uint32_t time = s->write_time[cell];
+        struct fault_place place = global_place(region, offset);
+        bool watch = !same && !w->run->time_over;
+        if (watch && time && !(s->write_who[cell] & SHADOW_STRONG_BIT) &&
+            !global_ordered(w, lane, time, s->write_who[cell], s->write_block[cell])) {
+            fault_race(w, in, lane, PTX_FAULT_RACE_GLOBAL, &place, s->write_who[cell],
+                       s->write_block[cell],
+                       "race: another thread wrote a different value there without "
+                       "synchronisation");
+            return false;
+        }
+        if (watch && global_read_unordered(w, lane, s, cell)) {
+            uint32_t block = s->readers[cell] == SHADOW_BLOCKS ? 0 : s->readers[cell];
+            fault_race(w, in, lane, PTX_FAULT_RACE_GLOBAL, &place, s->read_who[cell], block,
+                       "race: write over what another thread read without synchronisation");
+            return false;
+        }
+        mark_write(s, cell, w->run->time, shadow_who(w, in, lane));
+        s->write_block[cell] = (uint32_t)w->block->ordinal + 1;
+    }
+    return true;
+}
+
+void shadow_global_strong(struct warp *w, const struct insn *in, int lane, struct region *region,
+                          uint32_t offset, uint32_t bytes, bool writes)
+{
+    uint32_t grain = w->run->global_grain;
+    if (!region->pages || !writes)
+        return;
+    for (uint32_t at = offset; at < offset + bytes; at += 1U << grain) {
+        struct shadow *s = shadow_page(w->run, region, at);
+        if (!s)
+            return;
+        uint32_t cell = at % SHADOW_PAGE_BYTES >> grain;
+        mark_write(s, cell, w->run->time, shadow_who(w, in, lane) | SHADOW_STRONG_BIT);
+        s->write_block[cell] = (uint32_t)w->block->ordinal + 1;
+    }
+}

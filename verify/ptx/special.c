@@ -1,0 +1,141 @@
+/*
+ * Special registers.  Clocks count executed instructions, so they are the same in every run; the
+ * grid's workspace for cooperative launches is named by %envreg1 and 2.
+ */
+#include "verify/ptx/numeric_int.h"
+#include "verify/ptx/warp_int.h"
+
+enum { CLOCK_NS = 1, SM_COUNT = 132 };
+
+static void block_cluster(const struct warp *w, uint32_t ctaid[3], uint32_t clusterid[3])
+{
+    const uint32_t *dims = w->run->cluster_dims;
+    for (int i = 0; i < 3; i++) {
+        ctaid[i] = w->block->id[i] % dims[i];
+        clusterid[i] = w->block->id[i] / dims[i];
+    }
+}
+
+/* What is the same for all lanes of a warp. */
+static uint64_t uniform(const struct warp *w, enum sreg sreg)
+{
+    const struct run *run = w->run;
+    const struct ptx_launch *l = run->launch;
+    uint32_t in_cluster[3], cluster[3];
+    block_cluster(w, in_cluster, cluster);
+    uint64_t clock = run->executed * CLOCK_NS;
+    switch (sreg) {
+    case SREG_ntid_x:
+    case SREG_ntid_y:
+    case SREG_ntid_z:
+        return l->block[sreg - SREG_ntid_x];
+    case SREG_ctaid_x:
+    case SREG_ctaid_y:
+    case SREG_ctaid_z:
+        return w->block->id[sreg - SREG_ctaid_x];
+    case SREG_nctaid_x:
+    case SREG_nctaid_y:
+    case SREG_nctaid_z:
+        return l->grid[sreg - SREG_nctaid_x];
+    case SREG_warpid:
+        return w->index;
+    case SREG_nwarpid:
+        return WARPS_MAX;
+    case SREG_smid:
+        return w->block->ordinal % SM_COUNT;
+    case SREG_nsmid:
+        return SM_COUNT;
+    case SREG_clock:
+    case SREG_clock64:
+    case SREG_globaltimer:
+    case SREG_globaltimer_lo:
+        return clock;
+    case SREG_clock_hi:
+    case SREG_globaltimer_hi:
+        return clock >> 32;
+    case SREG_dynamic_smem_size:
+        return l->dynamic_shared;
+    case SREG_total_smem_size:
+    case SREG_aggr_smem_size:
+        return run->shared_bytes;
+    case SREG_envreg1:
+        return run->grid_workspace >> 32;
+    case SREG_envreg2:
+        return run->grid_workspace & UINT32_MAX;
+    case SREG_cluster_ctaid_x:
+    case SREG_cluster_ctaid_y:
+    case SREG_cluster_ctaid_z:
+        return in_cluster[sreg - SREG_cluster_ctaid_x];
+    case SREG_cluster_nctaid_x:
+    case SREG_cluster_nctaid_y:
+    case SREG_cluster_nctaid_z:
+        return run->cluster_dims[sreg - SREG_cluster_nctaid_x];
+    case SREG_clusterid_x:
+    case SREG_clusterid_y:
+    case SREG_clusterid_z:
+        return cluster[sreg - SREG_clusterid_x];
+    case SREG_nclusterid_x:
+    case SREG_nclusterid_y:
+    case SREG_nclusterid_z:
+        return run->grid_clusters[sreg - SREG_nclusterid_x];
+    case SREG_cluster_ctarank:
+        return w->block->rank;
+    case SREG_cluster_nctarank:
+        return run->cluster_size;
+    case SREG_is_explicit_cluster:
+        return run->cluster_size > 1;
+    case SREG_gridid:
+    case SREG_tid_x:
+    case SREG_tid_y:
+    case SREG_tid_z:
+    case SREG_laneid:
+    case SREG_lanemask_eq:
+    case SREG_lanemask_le:
+    case SREG_lanemask_lt:
+    case SREG_lanemask_ge:
+    case SREG_lanemask_gt:
+    case SREG_COUNT:
+        return 0;
+    }
+    return 0;
+}
+
+static uint64_t by_lane(const struct warp *w, enum sreg sreg, uint32_t lane, uint64_t otherwise)
+{
+    uint32_t bit = 1U << lane;
+    switch (sreg) {
+    case SREG_tid_x:
+    case SREG_tid_y:
+    case SREG_tid_z:
+        return w->tid[sreg - SREG_tid_x][lane];
+    case SREG_laneid:
+        return lane;
+    case SREG_lanemask_eq:
+        return bit;
+    case SREG_lanemask_le:
+        return bit | (bit - 1);
+    case SREG_lanemask_lt:
+        return bit - 1;
+    case SREG_lanemask_ge:
+        return ~(bit - 1);
+    case SREG_lanemask_gt:
+        return ~(bit | (bit - 1));
+    default:
+        return otherwise;
+    }
+}
+
+void special_fill(struct warp *w, const struct insn *in)
+{
+    enum sreg sreg = (enum sreg)in->mode;
+    uint64_t same = uniform(w, sreg);
+    void *to = operand(w, in->d);
+    for (uint32_t m = w->mask; m; m &= m - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(m);
+        uint64_t value = by_lane(w, sreg, lane, same);
+        if (in->wide)
+            ((uint64_t *)to)[lane] = value;
+        else
+            ((uint32_t *)to)[lane] = (uint32_t)value;
+    }
+}

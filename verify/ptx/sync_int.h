@@ -1,0 +1,12 @@
+#ifndef VERIFY_PTX_SYNC_INT_H
+#define VERIFY_PTX_SYNC_INT_H
+
+/* Modes of the synchronising instructions. */
+enum { BAR_RED_AND, BAR_RED_OR, BAR_RED_POPC };
+enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
+enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
+enum { REDUX_ADD, REDUX_MIN, REDUX_MAX, REDUX_AND, REDUX_OR, REDUX_XOR };
+enum { REDUX_U32, REDUX_S32, REDUX_F32 };
+enum { REDUX_ABS = 1, REDUX_NAN = 2 };
+
+#endif
