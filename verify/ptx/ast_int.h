@@ -52,8 +52,9 @@ enum {
     AST_VARS_MAX = 1 << 17,
     AST_FUNCS_MAX = 1 << 14,
 };
-#define AST_BYTES_MAX ((size_t)1 << 30) /* of the load's scratch arena: checked at each statement  \
-                                         */
+#define AST_BYTES_MAX                                                                              \
+    ((size_t)1 << 30) /* of the load's scratch arena: checked at each statement                    \
+                       */
 
 enum { NO_REG = UINT32_MAX };
 
@@ -190,7 +191,7 @@ struct lexer {
 };
 
 void lex_init(struct lexer *lexer, struct str text);
-bool lex_next(struct lexer *lexer, struct err *err) MUST_USE;
+bool ptx_lex_next(struct lexer *lexer, struct err *err) MUST_USE;
 /* A number that starts at text.at[at]; the bytes it takes, 0 = malformed. */
 size_t lex_number(struct str text, size_t at, struct token *token);
 bool lex_fail(const struct lexer *lexer, struct err *err, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -5,7 +5,7 @@
  * and double colons inside belong to it ("cp.async.ca.shared::cta", "%tid.x").  Comments and white
  * space separate.  Nothing is copied: tokens are views of the text.
  *
- * Invariant: `at` never passes the end, and each call of lex_next moves it or yields TOKEN_END.
+ * Invariant: `at` never passes the end, and each call of ptx_lex_next moves it or yields TOKEN_END.
  * Not here: what words mean.
  */
 #include <stdio.h>
@@ -207,7 +207,7 @@ static size_t string_length(const struct lexer *lexer)
     return len + 1;
 }
 
-bool lex_next(struct lexer *lexer, struct err *err)
+bool ptx_lex_next(struct lexer *lexer, struct err *err)
 {
     if (!skip_blank(lexer, err))
         return false;

@@ -42,7 +42,7 @@ void *parse_grow(struct arena *arena, void *old, size_t size, size_t *room)
 
 bool parse_next(struct parser *p)
 {
-    return lex_next(&p->lex, p->err);
+    return ptx_lex_next(&p->lex, p->err);
 }
 
 bool parse_is(const struct parser *p, char punct)
