@@ -441,5 +441,8 @@ bool body_parse(struct arena *arena, const struct spec_text *text, const struct 
 {
     struct body body = {
         .p = {.arena = arena, .lexer = {.text = text}}, .dims = dims, .dim_count = dim_count};
-    return parser_advance(&body.p, err) && parse_list(&body, false, out, count, err);
+    if (parser_advance(&body.p, err) && parse_list(&body, false, out, count, err))
+        return true;
+    err->code = ERR_SYNTAX;
+    return false;
 }

@@ -22,58 +22,70 @@
  *   { "spec": 1, "name": "softmax", "doc": "one sentence",
  *     "dims": { "M": [1, 65536], "N": [1, 65536], "H": 12, "D": "N / H" },
  *     "tensors": [
- *       { "name": "x", "role": "input", "dtype": "f32", "shape": ["M", "N"], "fill": "normal",
- * "align": 16 }, { "name": "y", "role": "output", "dtype": "f32", "shape": ["M", "N"], "may_alias":
- * "x" } ], "body": [ "mx[m] = max(n) x[m,n]", "e[m,n] = exp(x[m,n] - mx[m])", "s[m] = sum(n)
- * e[m,n]", "y[m,n] = e[m,n] / s[m]" ], "policy": { "finite_inputs": true, "summation": "plain" },
+ *       { "name": "x", "role": "input", "dtype": "f32", "shape": ["M", "N"],
+ *         "fill": "normal", "align": 16 },
+ *       { "name": "y", "role": "output", "dtype": "f32", "shape": ["M", "N"],
+ *         "may_alias": "x" } ],
+ *     "body": [
+ *       "mx[m] = max(n) x[m,n]",
+ *       "e[m,n] = exp(x[m,n] - mx[m])",
+ *       "s[m] = sum(n) e[m,n]",
+ *       "y[m,n] = e[m,n] / s[m]" ],
+ *     "policy": { "finite_inputs": true, "summation": "plain" },
  *     "tracks": { "f32": {} },
  *     "shapes": { "target": [ {"M": 4096, "N": 4096} ], "verify": [ {"M": 3, "N": 7} ] } }
  *
- * dims: [min, max] is a variable, an integer a constant, a string a formula over earlier dims.
- * fill: "normal" | "uniform" | "ints" | "zeros" | "ones" | "mask" or
- *       {"kind": ..., "mean"/"std" | "low"/"high" (numbers, or formulas for ints) }.
+ * dims:   [min, max] is a variable, an integer a constant, a string a formula over earlier dims.
+ * fill:   "normal" | "uniform" | "ints" | "zeros" | "ones" | "mask", or an object
+ *         { "kind": ..., "mean", "std" | "low", "high" (for ints: formulas) | "p" (of mask) }.
+ *         Without one: normal for floats, ints 0..7 for integers, mask for bool.
+ * `dims` may also be an array of one-member objects and `tracks` an array of names: the canonical
+ * form, because the order of dims and tracks means something and JSON objects have none.
  *
  * Body: one statement a line, single assignment, `#` starts a comment:
  *
- *   statement := NAME "[" NAME,... "]" "=" [reduction] expression
- *              | NAME "[" subscript,... "]" "+=" "(" NAME,... ")" expression      (scatter-add,
- * from zero) | "use" SPEC "(" formal "=" actual ,... ")" ["with" DIM "=" formula ,...] | "seq" NAME
- * ":" formula "{"  ...statements...  "}" reduction := OP "(" range,... ")"        OP: sum prod max
- * min argmax argmin any all range     := NAME [":" formula] [ ("<"|"<="|">"|">=") FREE-INDEX ]
+ *   statement := NAME "[" index,... "]" "=" [reduction] expression
+ *              | NAME "[" subscript,... "]" "+=" "(" index,... ")" expression
+ *              | "use" SPEC "(" formal "=" actual ,... ")" ["with" DIM "=" formula ,...]
+ *              | "seq" NAME ":" formula "{" statement... "}"
+ *   reduction := OP "(" range,... ")"      OP: sum prod max min argmax argmin any all
+ *   index     := NAME [":" formula]
+ *   range     := index [("<" | "<=" | ">" | ">=") FREE-INDEX]
  *
  * A reduction is the outermost operation of its statement and its body is all that follows.  A
  * range bounded by a free index is a scan: y[n] = sum(j <= n) x[j]; `<` exclusive, `>=` and `>`
- * reverse. The empty reduction yields the identity (argmax of nothing is an error at bind). The
- * scalar target is written y[].  Targets list distinct index names that cover the whole tensor.
- * Extents of indices come from the target, from a plain subscript of a tensor whose shape is known,
- * or from ":" formula.  Tensors not declared are temporaries: shape and dtype follow from the
- * statement.
+ * reverse.  The empty reduction yields the identity (argmax of nothing is an error at bind).  The
+ * scalar target is written y[].  Targets list distinct index names that cover the whole tensor;
+ * `+=` is scatter-add into an output, from zero.  Statements may stand in any order that has no
+ * circle; the op has them in an order in which each reads what is written before.
+ *
+ * The extent of an index is what ":" says; else the target's, when its shape is known; else that of
+ * the first tensor read with the plain index outside pad(); for a scan, else that of the bounding
+ * index.  Without ":", all plain subscripts must agree; with it (a slice, a temporary that nothing
+ * else sizes) they need only be inside.  Tensors not declared are temporaries: shape and dtype
+ * follow from the statement.
  *
  * In a seq block the index is the first subscript of every target, and a tensor of the block may be
- * read at an earlier step: pad(h[t-1, b, k], h0[b, k]).
+ * read at an earlier step: pad(h[t - 1, b, k], h0[b, k]).  `use` puts another spec's statements in
+ * place of the line; its dims follow from the actual tensors' shapes, or from `with`.
  *
- * Expressions, loosest first: c ? a : b;  || ; && ; | ; ^ ; & ; == != ; < <= > >= ; << >> ; + - ; *
- * / % ; unary - ! ~ ; literals (1, 1.5, 1e-5, inf, nan, true, false), index and dim names (i64
+ * Expressions, loosest first: c ? a : b;  || ; && ; | ; ^ ; & ; == != ; < <= > >= ; << >> ; + - ;
+ * * / % ; unary - ! ~ ; literals (1, 1.5, 1e-5, inf, nan, true, false), index and dim names (i64
  * values), reads x[...], pad(x[...]) and pad(x[...], value), where(c, a, b), casts f32(x) ...,
- * functions of EXPR_OPS. Subscripts are integer expressions: quasi-affine, or with reads of integer
- * tensors (gather).  A read that can leave its tensor must be written pad(...), which yields 0 or
- * the given value there.
+ * functions of EXPR_OPS.  Subscripts are integer expressions: quasi-affine, or with reads of
+ * integer tensors (gather).  A read that can leave its tensor must be written pad(...), which
+ * yields 0 or the given value there; in a branch that is not taken too.
  *
- * The target's indices may carry ":" formula too (a temporary whose extent follows from nothing
- * else, a slice); with ":" plain subscripts need not agree with the extent, only be inside.
- *
- * Types: literals take the other operand's type; float with int gives the float; among floats,
- * among ints, the wider (f16 with bf16 is an error that asks for a cast); a bare literal statement
- * is f32 or i64. Integer / and % floor; x / 0 and x % 0 are 0; overflow wraps at the type's width;
- * shifts by less than 0, or by the width or more, shift everything out.
- * Math functions of integers are errors.  Comparison gives bool.  min and max propagate NaN, argmax
- * takes the first (NaN wins). In the real meaning only explicit casts round.
- * A statement's value has exactly its target's type: y[i] = bf16(s[i]).  Operands keep their own
- * dtype where it differs from the operation's (n * x[n] with i64 n, f32 x): they are converted to
- * expr_operand_dtype, which is no cast and does not round in the real meaning.  Bools do not mix
- * with numbers; conditions are bool; % is for integers (fmod for floats).
- * `dims` may also be an array of one-member objects and `tracks` an array of names: the canonical
- * form, where order matters.
+ * Types: literals take the other operand's type, so 1 / 3 * x[i] is a third of a float; float with
+ * int gives the float; among floats, among ints, the wider (f16 with bf16 is an error that asks for
+ * a cast); bools do not mix with numbers, and conditions are bool; a bare literal statement is f32
+ * or i64.  A statement's value has exactly its target's type: y[i] = bf16(s[i]).  Operands keep
+ * their own dtype where it differs from the operation's (n * x[n] with i64 n, f32 x): they are
+ * converted to expr_operand_dtype, which is no cast and does not round in the real meaning, where
+ * only explicit casts do.  Comparison gives bool.
+ * Integer / and % floor; x / 0 and x % 0 are 0; overflow wraps at the type's width; shifts by less
+ * than 0, or by the width or more, shift everything out.  % is for integers (fmod for floats), math
+ * functions are for floats.  min and max propagate NaN, argmax takes the first (NaN wins).
  */
 enum {
     OP_DIMS_MAX = 32,
