@@ -15,7 +15,7 @@
 #include "memory/memory_int.h"
 
 #define COLUMN(R, kind, name) {#name, COLUMN_##kind, offsetof(struct R##_row, name)},
-#define T(name, NAME)         static const struct column name##_columns[] = {NAME##_COLUMNS(COLUMN, name)};
+#define T(t, U)               static const struct column t##_columns[] = {U##_COLUMNS(COLUMN, t)};
 BANK_TABLES(T)
 #undef T
 #undef COLUMN

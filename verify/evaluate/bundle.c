@@ -199,8 +199,10 @@ static bool read_incumbent(struct arena *arena, const struct json *json, struct 
                            struct err *err)
 {
     const struct json *value;
-    if (!need_nullable(json, "incumbent", &value, err) || !value)
-        return !value;
+    if (!need_nullable(json, "incumbent", &value, err))
+        return false;
+    if (!value)
+        return true;
     struct candidate *incumbent = arena_new(arena, struct candidate);
     bundle->incumbent = incumbent;
     return candidate_parse(arena, value, incumbent, err);

@@ -13,76 +13,77 @@ static const struct str names[] = {{"M", 1}, {"N", 1}, {"K_2", 3}, {"Z", 1}};
 static const int64_t values[] = {7, 128, -3, 0};
 static const struct formula_env env = {names, values, 4};
 
+static const struct {
+    const char *text, *canonical;
+    int64_t value;
+} value_cases[] = {
+    {"1", "1", 1},
+    {" 1 + 2*3 ", "1 + 2 * 3", 7},
+    {"(1 + 2)*3", "(1 + 2) * 3", 9},
+    {"((M))", "M", 7},
+    {"10 - 4 - 3", "10 - 4 - 3", 3},
+    {"10 - (4 - 3)", "10 - (4 - 3)", 9},
+    {"10 - (4 + 3)", "10 - (4 + 3)", 3},
+    {"2 * (3 * 4)", "2 * (3 * 4)", 24},
+    {"100 / 7 * 2", "100 / 7 * 2", 28},
+    {"-7 / 2", "-7 / 2", -3},
+    {"-7 % 4", "-7 % 4", -3},
+    {"K_2 / 2", "K_2 / 2", -1},
+    {"ceildiv(N + 1, 32)", "ceildiv(N + 1, 32)", 5},
+    {"ceildiv(K_2, 2)", "ceildiv(K_2, 2)", -1},
+    {"min(M, N) + max(M,N)", "min(M, N) + max(M, N)", 135},
+    {"N%4==0&&N<=8192", "N % 4 == 0 && N <= 8192", 1},
+    {"M == 7 || Z / Z", "M == 7 || Z / Z", 1},
+    {"Z && 1 / Z", "Z && 1 / Z", 0},
+    {"5 && 3", "5 && 3", 1},
+    {"1 || 0 && 0", "1 || 0 && 0", 1},
+    {"(1 || 0) && 0", "(1 || 0) && 0", 0},
+    {"1 || (0 || 0)", "1 || (0 || 0)", 1},
+    {"(M < N) == true", "(M < N) == 1", 1},
+    {"M < N == (3 >= 4) ", NULL, 0},
+    {"M != 7", "M != 7", 0},
+    {"M >= 7", "M >= 7", 1},
+    {"M > 7", "M > 7", 0},
+    {"false", "0", 0},
+    {"!M", "!M", 0},
+    {"!!M", "!!M", 1},
+    {"!(M < 3)", "!(M < 3)", 1},
+    {"!M < 3", "!M < 3", 1},
+    {"-M * N", "-M * N", -896},
+    {"-(M * N)", "-(M * N)", -896},
+    {"- 5", "-(5)", -5},
+    {"-5", "-5", -5},
+    {"--5", "-(-5)", 5},
+    {"- -M", "-(-M)", 7},
+    {"M - -5", "M - -5", 12},
+    {"M * -5", "M * -5", -35},
+    {"-9223372036854775808", "-9223372036854775808", INT64_MIN},
+    {"9223372036854775807", "9223372036854775807", INT64_MAX},
+    {"truest(1, 2)", NULL, 0},
+};
+
 static void test_values_and_text(void **state)
 {
-    static const struct {
-        const char *text, *canonical;
-        int64_t value;
-    } cases[] = {
-        {"1", "1", 1},
-        {" 1 + 2*3 ", "1 + 2 * 3", 7},
-        {"(1 + 2)*3", "(1 + 2) * 3", 9},
-        {"((M))", "M", 7},
-        {"10 - 4 - 3", "10 - 4 - 3", 3},
-        {"10 - (4 - 3)", "10 - (4 - 3)", 9},
-        {"10 - (4 + 3)", "10 - (4 + 3)", 3},
-        {"2 * (3 * 4)", "2 * (3 * 4)", 24},
-        {"100 / 7 * 2", "100 / 7 * 2", 28},
-        {"-7 / 2", "-7 / 2", -3},
-        {"-7 % 4", "-7 % 4", -3},
-        {"K_2 / 2", "K_2 / 2", -1},
-        {"ceildiv(N + 1, 32)", "ceildiv(N + 1, 32)", 5},
-        {"ceildiv(K_2, 2)", "ceildiv(K_2, 2)", -1},
-        {"min(M, N) + max(M,N)", "min(M, N) + max(M, N)", 135},
-        {"N%4==0&&N<=8192", "N % 4 == 0 && N <= 8192", 1},
-        {"M == 7 || Z / Z", "M == 7 || Z / Z", 1},
-        {"Z && 1 / Z", "Z && 1 / Z", 0},
-        {"5 && 3", "5 && 3", 1},
-        {"1 || 0 && 0", "1 || 0 && 0", 1},
-        {"(1 || 0) && 0", "(1 || 0) && 0", 0},
-        {"1 || (0 || 0)", "1 || (0 || 0)", 1},
-        {"(M < N) == true", "(M < N) == 1", 1},
-        {"M < N == (3 >= 4) ", NULL, 0},
-        {"M != 7", "M != 7", 0},
-        {"M >= 7", "M >= 7", 1},
-        {"M > 7", "M > 7", 0},
-        {"false", "0", 0},
-        {"!M", "!M", 0},
-        {"!!M", "!!M", 1},
-        {"!(M < 3)", "!(M < 3)", 1},
-        {"!M < 3", "!M < 3", 1},
-        {"-M * N", "-M * N", -896},
-        {"-(M * N)", "-(M * N)", -896},
-        {"- 5", "-(5)", -5},
-        {"-5", "-5", -5},
-        {"--5", "-(-5)", 5},
-        {"- -M", "-(-M)", 7},
-        {"M - -5", "M - -5", 12},
-        {"M * -5", "M * -5", -35},
-        {"-9223372036854775808", "-9223372036854775808", INT64_MIN},
-        {"9223372036854775807", "9223372036854775807", INT64_MAX},
-        {"truest(1, 2)", NULL, 0},
-    };
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < COUNT_OF(value_cases); i++) {
         struct arena arena;
         struct err err = {0};
         const struct formula *f, *again;
         struct buf text;
         int64_t value = 0;
         arena_init(&arena, ARENA_BYTES);
-        bool ok = formula_parse(&arena, str_from(cases[i].text), "t", &f, &err);
-        if (!cases[i].canonical) {
+        bool ok = formula_parse(&arena, str_from(value_cases[i].text), "t", &f, &err);
+        if (!value_cases[i].canonical) {
             assert_false(ok);
             arena_release(&arena);
             continue;
         }
         if (!ok || !formula_eval(f, &env, &value, &err))
-            fail_msg("%s: %s", cases[i].text, err.text);
+            fail_msg("%s: %s", value_cases[i].text, err.text);
         buf_init(&text, &arena, FORMULA_BYTES_MAX);
         formula_print(&text, f);
-        assert_string_equal(text.at, cases[i].canonical);
-        assert_int_equal(value, cases[i].value);
+        assert_string_equal(text.at, value_cases[i].canonical);
+        assert_int_equal(value, value_cases[i].value);
         assert_true(formula_parse(&arena, buf_view(&text), "t", &again, &err));
         assert_true(formula_equal(f, again));
         arena_release(&arena);

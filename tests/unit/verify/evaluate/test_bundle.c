@@ -157,7 +157,7 @@ static void test_broken(void **state)
         const struct bundle *bundle = NULL;
         arena_init(&arena, ARENA_BYTES);
         if (parse(&arena, edit(&arena, BUNDLE, cases[i][0], cases[i][1]), &bundle, &err))
-            fail_msg("accepted: %s", cases[i][1]);
+            fail_msg("accepted: %s", cases[i][2]);
         assert_string_equal(err.text, cases[i][2]);
         assert_null(bundle);
         arena_release(&arena);
