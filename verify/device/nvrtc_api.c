@@ -21,7 +21,13 @@
 
 #include "verify/device/device_int.h"
 
-enum { TRIED_BYTES_MAX = 8192, ARCHS_MAX = 64 };
+enum {
+    TRIED_BYTES_MAX = 8192,
+    ARCHS_MAX = 64,
+    PATH_BYTES = PATH_MAX,
+    PROBE_ARENA_BYTES = 4 << 20,
+    PROBE_MS = 60 * 1000,
+};
 
 static const char *const library_names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
 static const char *const usual_homes[] = {"/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda"};
@@ -165,37 +171,97 @@ void nvrtc_unload(struct nvrtc *nvrtc)
     nvrtc->handle = NULL;
 }
 
-static void read_archs(struct arena *arena, const struct nvrtc *nvrtc, struct nvrtc_info *out)
+/* ---- the probe ---- */
+
+/* What the probing child writes. */
+struct report {
+    int found, major, minor;
+    int arch_count;
+    int archs[ARCHS_MAX];
+    char path[PATH_BYTES], include[PATH_BYTES], include_cccl[PATH_BYTES]; /* "" = none */
+    char why_not[ERR_TEXT_BYTES];
+};
+
+static void read_archs(const struct nvrtc *nvrtc, struct report *out)
 {
     int count = 0;
     if (!nvrtc->nvrtcGetNumSupportedArchs || !nvrtc->nvrtcGetSupportedArchs ||
-        nvrtc->nvrtcGetNumSupportedArchs(&count) != NVRTC_OK || count <= 0 || count > ARCHS_MAX)
+        nvrtc->nvrtcGetNumSupportedArchs(&count) != NVRTC_OK || count <= 0 || count > ARCHS_MAX ||
+        nvrtc->nvrtcGetSupportedArchs(out->archs) != NVRTC_OK)
         return;
-    int *archs = arena_array(arena, int, (size_t)count);
-    if (nvrtc->nvrtcGetSupportedArchs(archs) != NVRTC_OK)
-        return;
-    out->archs = archs;
-    out->arch_count = (size_t)count;
+    out->arch_count = count;
 }
 
+static void set_path(char *out, const char *path)
+{
+    if (path)
+        snprintf(out, PATH_BYTES, "%s", path);
+}
+
+static int probe_child(void *context, int out_fd)
+{
+    const struct device_paths *paths = context;
+    struct arena arena;
+    struct nvrtc nvrtc;
+    struct err err = {0};
+    struct report report = {0};
+    arena_init(&arena, PROBE_ARENA_BYTES);
+    report.found = nvrtc_load(&arena, paths, &nvrtc, &err);
+    if (report.found) {
+        report.major = nvrtc.major;
+        report.minor = nvrtc.minor;
+        set_path(report.path, nvrtc.path);
+        set_path(report.include, nvrtc.include);
+        set_path(report.include_cccl, nvrtc.include_cccl);
+        read_archs(&nvrtc, &report);
+    }
+    snprintf(report.why_not, sizeof(report.why_not), "%s", err.text);
+    arena_release(&arena);
+    return proc_write_all(out_fd, &report, sizeof(report)) ? 0 : 1;
+}
+
+static bool run_probe(const struct device_paths *paths, struct report *report, struct err *err)
+{
+    struct arena arena;
+    struct proc_result child;
+    struct device_paths copy = *paths;
+    struct proc_limits limits = {.wall_ms = PROBE_MS, .output_bytes_max = sizeof(*report)};
+    arena_init(&arena, PROBE_ARENA_BYTES);
+    bool ok = proc_fork(&arena, probe_child, &copy, &limits, &child, err);
+    if (ok && (child.end != PROC_EXITED || child.out.len != sizeof(*report)))
+        ok = err_raise(err, ERR_CHILD, "a process that loads NVRTC dies");
+    if (ok)
+        memcpy(report, child.out.at, sizeof(*report));
+    arena_release(&arena);
+    return ok;
+}
+
+static const char *path_or_null(struct arena *arena, const char *path)
+{
+    return path[0] ? str_copy(arena, str_from(path)) : NULL;
+}
+
+/* In a child: the library is 100 MB, keeps memory when it is closed, and may be anything. */
 void device_probe_nvrtc(struct arena *arena, const struct device_paths *paths,
                         struct nvrtc_info *out)
 {
-    struct nvrtc nvrtc = {0};
+    struct report report = {0};
     struct err err = {0};
     *out = (struct nvrtc_info){0};
-    if (!nvrtc_load(arena, paths, &nvrtc, &err)) {
-        out->why_not = str_copy(arena, str_from(err.text));
+    if (!run_probe(paths, &report, &err) || !report.found) {
+        out->why_not = str_copy(arena, str_from(err.text[0] ? err.text : report.why_not));
         return;
     }
+    int *archs = arena_array(arena, int, (size_t)report.arch_count);
+    memcpy(archs, report.archs, (size_t)report.arch_count * sizeof(*archs));
     *out = (struct nvrtc_info){
         .found = true,
-        .path = nvrtc.path,
-        .major = nvrtc.major,
-        .minor = nvrtc.minor,
-        .include = nvrtc.include,
-        .include_cccl = nvrtc.include_cccl,
+        .path = path_or_null(arena, report.path),
+        .major = report.major,
+        .minor = report.minor,
+        .archs = archs,
+        .arch_count = (size_t)report.arch_count,
+        .include = path_or_null(arena, report.include),
+        .include_cccl = path_or_null(arena, report.include_cccl),
     };
-    read_archs(arena, &nvrtc, out);
-    nvrtc_unload(&nvrtc);
 }
