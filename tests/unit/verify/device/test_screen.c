@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/attr.h"
+#include "base/buf.h"
 
 #include "tests/unit/unit.h"
 #include "verify/device/device_int.h"
@@ -186,14 +187,16 @@ static void hoists_leading_headers(void **state UNUSED)
         struct screen_report report;
         struct screen_options options = {0};
         struct err err;
-        char names[256] = "";
+        struct arena arena;
+        struct buf names;
+        arena_init(&arena, 1 << 20);
+        buf_init(&names, &arena, 1024);
         assert_ok(screen_source(str_from(hoists[i].source), &options, &report, &err));
-        for (size_t h = 0; h < report.hoisted_count; h++) {
-            strncat(names, report.hoisted[h].at, report.hoisted[h].len);
-            strcat(names, " ");
-        }
-        if (strcmp(names, hoists[i].hoisted) != 0)
-            fail_msg("%s: '%s'", hoists[i].name, names);
+        for (size_t h = 0; h < report.hoisted_count; h++)
+            buf_printf(&names, "%.*s ", STR_ARG(report.hoisted[h]));
+        if (!str_equal(buf_view(&names), str_from(hoists[i].hoisted)))
+            fail_msg("%s: '%.*s'", hoists[i].name, STR_ARG(buf_view(&names)));
+        arena_release(&arena);
     }
 }
 
