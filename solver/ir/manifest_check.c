@@ -60,7 +60,7 @@ static bool check_sizes(const struct formula *const sizes[3], const int64_t max[
     int64_t value;
     for (size_t i = 0; i < 3; i++)
         if (is_constant(sizes[i], &value) && (value < 1 || value > max[i])) {
-            char place[PATH_BYTES];
+            char place[2 * PATH_BYTES];
             snprintf(place, sizeof(place), "%s.%s[%zu]", path, member, i);
             return doc_refuse(err, place, "%lld is out of range; it must be from 1 to %lld",
                               (long long)value, (long long)max[i]);
@@ -283,7 +283,7 @@ static bool check_formulas(const struct checker *c, const struct formula *const 
                            const char *path, const char *member)
 {
     for (size_t i = 0; i < 3; i++) {
-        char place[PATH_BYTES];
+        char place[2 * PATH_BYTES];
         snprintf(place, sizeof(place), "%s.%s[%zu]", path, member, i);
         if (!check_formula(c, formulas[i], place))
             return false;

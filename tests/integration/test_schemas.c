@@ -19,7 +19,7 @@
 #include "verify/check/contracts.h"
 #include "verify/evaluate/evaluate.h"
 
-enum { ARENA_BYTES = 1 << 30, TEXT_BYTES = 8 << 20, SCHEMAS_MAX = 32 };
+enum { ARENA_BYTES = 1 << 30, TEXT_BYTES = 8 << 20, SCHEMAS_MAX = 32, PATTERNS_MAX = 128 };
 
 /* ---- a small JSON Schema validator ---- */
 
@@ -30,7 +30,18 @@ struct schemas {
         const struct json *root;
     } loaded[SCHEMAS_MAX];
     size_t count;
+    struct {
+        const struct json *pattern;
+        regex_t regex;
+    } compiled[PATTERNS_MAX];
+    size_t compiled_count;
 };
+
+static void release_schemas(struct schemas *schemas)
+{
+    for (size_t i = 0; i < schemas->compiled_count; i++)
+        regfree(&schemas->compiled[i].regex);
+}
 
 static const struct json *load_schema(struct schemas *schemas, const char *path)
 {
@@ -101,13 +112,19 @@ static bool in_enum(const struct json *list, const struct json *value)
     return false;
 }
 
-static bool matches(const struct json *pattern, const struct json *value)
+static bool matches(struct schemas *schemas, const struct json *pattern, const struct json *value)
 {
-    regex_t regex;
-    assert_int_equal(regcomp(&regex, pattern->string.at, REG_EXTENDED | REG_NOSUB), 0);
-    bool ok = regexec(&regex, value->string.at, 0, NULL, 0) == 0;
-    regfree(&regex);
-    return ok;
+    size_t i = 0;
+    while (i < schemas->compiled_count && schemas->compiled[i].pattern != pattern)
+        i++;
+    if (i == schemas->compiled_count) {
+        assert_true(i < PATTERNS_MAX);
+        assert_int_equal(
+            regcomp(&schemas->compiled[i].regex, pattern->string.at, REG_EXTENDED | REG_NOSUB), 0);
+        schemas->compiled[i].pattern = pattern;
+        schemas->compiled_count++;
+    }
+    return regexec(&schemas->compiled[i].regex, value->string.at, 0, NULL, 0) == 0;
 }
 
 static size_t count_valid(struct schemas *schemas, const struct json *list,
@@ -190,7 +207,7 @@ static bool keyword(struct schemas *schemas, const struct json *schema, size_t i
     if (strcmp(key, "maxLength") == 0)
         return value->kind != JSON_STRING || (int64_t)value->string.len <= arg->integer;
     if (strcmp(key, "pattern") == 0)
-        return value->kind != JSON_STRING || matches(arg, value);
+        return value->kind != JSON_STRING || matches(schemas, arg, value);
     if (strcmp(key, "$schema") != 0 && strcmp(key, "$defs") != 0 && strcmp(key, "title") != 0 &&
         strcmp(key, "description") != 0)
         fail_msg("%s: the validator does not know \"%s\"", schema->source, key);
@@ -434,6 +451,7 @@ static void test_golden_documents_are_canonical(void **state UNUSED)
         buf_char(&out, '\n');
         assert_string_equal(out.at, text.at);
         assert_true(valid(&schemas, load_schema(&schemas, documents[i].schema), json));
+        release_schemas(&schemas);
         arena_release(&arena);
     }
 }
@@ -456,6 +474,7 @@ static void test_schemas_agree_with_parsers(void **state UNUSED)
         try_everywhere(&trial, trial.root, replacements);
         changes += trial.changes;
         refused += trial.refused;
+        release_schemas(&schemas);
         arena_release(&arena);
     }
     print_message("%zu changed documents, %zu refused\n", changes, refused);
@@ -484,6 +503,7 @@ static void test_all_op_specs(void **state UNUSED)
                 fail_msg("%s does not fit the schema", path);
         }
         assert_true(count > 0);
+        release_schemas(&schemas);
         arena_release(&arena);
     }
 }
