@@ -157,6 +157,19 @@ static bool is_cheat(const char *name)
     return name[0] == 'h' && name[1] >= '0' && name[1] <= '9';
 }
 
+/* A manifest that breaks the contract is the candidate's fault; one that is not there is not. */
+static bool bad_manifest(struct arena *arena, struct verdict *verdict, const struct err *err)
+{
+    if (err->code == ERR_IO)
+        return false;
+    *verdict = (struct verdict){
+        .validity = VALIDITY_SOURCE_REJECTED,
+        .gate = GATE_SCREEN,
+        .reason = str_from(str_copy(arena, str_from(err->text))),
+    };
+    return true;
+}
+
 /* NAME.cu and NAME.json against OPS/OP.json. */
 static bool judge(struct session *outer, struct arena *arena, const struct selftest_args *args,
                   const char *name, struct verdict *verdict, struct err *err)
@@ -173,8 +186,9 @@ static bool judge(struct session *outer, struct arena *arena, const struct selft
     session.arena = arena;
     buf_init(&path, arena, 1 << 16);
     buf_printf(&path, "%s/%.*s.json", args->cheats, (int)stem, name);
-    if (!session_manifest(&session, str_copy(arena, buf_view(&path)), &candidate.manifest, err) ||
-        !file_read(arena, path_join(arena, args->cheats, name), SOURCE_BYTES_MAX, &candidate.text,
+    if (!session_manifest(&session, str_copy(arena, buf_view(&path)), &candidate.manifest, err))
+        return bad_manifest(arena, verdict, err);
+    if (!file_read(arena, path_join(arena, args->cheats, name), SOURCE_BYTES_MAX, &candidate.text,
                    err))
         return false;
     path.len = 0;
