@@ -44,6 +44,8 @@
  *
  * Exact integers below 1 / u cost nothing, in any order.
  *
+ * In f64 the value that candidates are compared with is itself rounded like theirs: u counts twice.
+ *
  * A negative bound -l says that the value may overflow its type: an honest value has v's sign and a
  * magnitude of l or more, infinity included.  1 / (1 + exp(-x)) is well-defined behind such a
  * value; operations that do not know better (all but NEG, ADD, SUB, DIV) treat it as open.
@@ -69,8 +71,10 @@ struct limits bound_limits(enum dtype dtype)
                             .wide = dtype == DTYPE_F32 || dtype == DTYPE_F64};
     limits.whole = 1 / limits.unit;
     limits.normal = dtype_tiny(dtype) / (2 * limits.unit);
-    if (dtype == DTYPE_F64)
+    if (dtype == DTYPE_F64) {
         limits.flush = 0x1p-1022;
+        limits.unit *= 2;
+    }
     if (dtype == DTYPE_F32)
         limits.flush = 0x1p-126;
     return limits;
@@ -627,7 +631,7 @@ static double sum_loss(const struct kernel *k, const struct acc *acc, size_t at,
     double any_order = 4 * sqrt(count) * peak;
     double truncated = k->is_product ? count / 8 * peak : 0;
     double loss = fmax(16 * size, fmax(any_order, truncated)) + acc->field[ACC_COHERENT][at];
-    return fmin(most, loss) * (k->dtype == DTYPE_F64 ? 2 : 1);
+    return fmin(most, loss);
 }
 
 double bound_sum(const struct kernel *k, const struct acc *acc, size_t at, int64_t count)
