@@ -52,10 +52,11 @@ struct driver_info {
 
 /* Where to look, decided by the command line and environment above this layer; NULL = skip. */
 struct device_paths {
-    const char *cuda_home;    /* $CUDA_HOME, else NULL: the usual places are tried */
-    const char *build_folder; /* wheels unpacked by `make deps` */
+    const char *cuda_home; /* $CUDA_HOME: this toolkit or none; NULL: the usual places are tried */
+    const char *build_folder; /* "build/nvrtc", wheels unpacked by `make deps`; tried last */
 };
 
+/* Each looks in a child, so that nothing of what it loads stays in this process. */
 void device_probe_nvrtc(struct arena *arena, const struct device_paths *paths,
                         struct nvrtc_info *out);
 void device_probe_driver(struct arena *arena, struct driver_info *out);
@@ -66,8 +67,9 @@ void device_probe_sandbox(struct sandbox_info *out);
 /*
  * Before the compiler sees it: after line splicing, comment removal, trigraph and digraph handling,
  * every #include / #include_next / __has_include / #embed / #import / #pragma-include must name an
- * allow-listed header; no absolute path, no "..", no macro-expanded include.  Host-only constructs
- * (<<<, torch/, int main) get a remedy.  false with the place and remedy when refused.
+ * allow-listed header; no absolute path, no "..", no macro-expanded include; no #line.  Host-only
+ * constructs (<<<, torch/, int main) outside conditionals get a remedy.  When refused, false with
+ * "kernel.cu:LINE:COLUMN: what", the source line, a caret and the remedy.
  */
 bool device_screen_source(struct str source, struct err *err) MUST_USE;
 
@@ -78,7 +80,7 @@ enum { COMPILE_SOURCE_BYTES_MAX = 4 << 20, COMPILE_LOG_BYTES_MAX = 256 << 10 };
 struct compile_request {
     struct str source;
     const char *arch;    /* "sm_90a", "sm_90", "sm_80", "compute_90" (PTX only) */
-    bool debug;          /* -G: undo optimisation so that undefined behaviour shows */
+    bool debug;          /* -G: no optimisation, so that undefined behaviour shows */
     int64_t wall_ms;     /* 0 = 60 s */
     size_t memory_bytes; /* 0 = 4 GiB */
 };
@@ -116,7 +118,12 @@ struct compile_result {
 /*
  * A compiler: one fork server with NVRTC loaded and a precompiled prelude, started at first use;
  * each compile is a fork of it, sandboxed (Landlock or namespaces, seccomp, rlimits), killed at its
- * deadline.
+ * deadline.  Headers that the source includes first are precompiled at their first use, and kept.
+ *
+ * One compile at a time; for more, open more compilers.  The server dies with the thread that
+ * started it, so compile from a thread that lives on.  In every output the candidate is called
+ * kernel.cu and headers lie in cuda/, so no host path shows in PTX or log; before each source stand
+ * the prelude's types, limits, constants and a small namespace std.
  */
 struct compiler;
 struct compiler_options {
@@ -126,7 +133,8 @@ struct compiler_options {
 };
 bool compiler_open(struct arena *arena, const struct compiler_options *options,
                    struct compiler **out, struct err *err) MUST_USE;
-/* Err only when the machine failed (no NVRTC, fork failed); a bad source is a result. */
+/* Err only when the machine failed (no NVRTC, fork failed) or the arch is none that NVRTC has; a
+ * bad source is a result.  The result lives in `arena`: PTX, cubin, log and little else. */
 bool compiler_compile(struct compiler *compiler, struct arena *arena,
                       const struct compile_request *request, struct compile_result *result,
                       struct err *err) MUST_USE;
