@@ -296,7 +296,7 @@ void *mem_lane(struct warp *w, const struct insn *in, int lane, enum space space
         return NULL;
     if (access != MEM_PLAIN_READ && !check_race(w, in, lane, &t, bytes, access))
         return NULL;
-    if (t.region && t.region->buffer && (in->strong || access == MEM_ATOMIC))
+    if (t.region && t.region->writable && (in->strong || access == MEM_ATOMIC))
         w->block->strong_global = true;
     count_access(w, &t, bytes, access);
     return t.data + t.offset;
