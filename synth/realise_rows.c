@@ -140,7 +140,7 @@ static void find_own_input(void *context, const struct expr *expr)
         scan->access[expr->tensor] = access;
 }
 
-static void declare_array(struct row_text *t, size_t tensor)
+static void declare_array(struct row_text *t, size_t tensor, const char *start)
 {
     if (t->array[tensor] == NULL)
         t->array[tensor] = names_take(
@@ -148,9 +148,9 @@ static void declare_array(struct row_text *t, size_t tensor)
     if (t->declared[tensor])
         return;
     t->declared[tensor] = true;
-    cuda_line(t->out, "%s %s[%lld];",
+    cuda_line(t->out, "%s %s[%lld]%s;",
               value_class_c(value_class_of(t->rows->op->tensors[tensor].dtype)), t->array[tensor],
-              (long long)t->items);
+              (long long)t->items, start);
 }
 
 /* Address of the thread's chunk of a tensor that runs along the row. */
@@ -195,7 +195,7 @@ static bool open_chunks(struct row_text *t)
 
 static void print_load(struct row_text *t, size_t tensor, enum own_access access)
 {
-    declare_array(t, tensor);
+    declare_array(t, tensor, "");
     use_widen(t, t->rows->op->tensors[tensor].dtype);
     t->kernel.uses->tensors[tensor] = true;
     bool several = open_chunks(t);
@@ -453,8 +453,7 @@ static void print_vector_store(struct row_text *t, const struct stmt *stmt)
     cuda_line(t->out, "%s narrow[%lld];", storage_c(dtype), (long long)t->vector);
     cuda_line(t->out, "#pragma unroll");
     cuda_line(t->out, "for (int part = 0; part < %lld; ++part)", (long long)t->vector);
-    cuda_line(t->out, "    if (%s + part < %s)", at, t->length);
-    cuda_line(t->out, "        narrow[part] = %s;",
+    cuda_line(t->out, "    narrow[part] = %s;",
               print_narrow(arena, t->kernel.uses, dtype, element, value_class_of(dtype)));
     cuda_line(t->out, "store_chunk<%lld>(%s, narrow, %s - (%s));", (long long)t->vector,
               chunk_address(t, stmt->target, OWN_ROW, at), t->length, at);
@@ -488,7 +487,7 @@ static void print_pass(struct row_text *t, struct pass *pass, const bool *stores
         open_row_walk(t);
     for (size_t i = 0; i < t->rows->count; i++)
         if (pass->member[i] && t->rows->parts[i] == ROW_VECTOR)
-            declare_array(t, row_stmt(t, i)->target);
+            declare_array(t, row_stmt(t, i)->target, " = {}");
     print_loads(t, pass);
     print_elements(t, pass);
     for (size_t i = 0; i < t->rows->count; i++)

@@ -23,12 +23,12 @@ struct whole {
 
 struct format {
     int bits, least_exponent;
-    double u, flush, max;
+    double u, flush, max; /* u of f64 counts twice: the value here is rounded too */
     bool wide, has_infinity;
 };
 RULE format f64()
 {
-    return {53, -1022, 0x1p-53, 0x1p-1022, 1.7976931348623157e308, true, true};
+    return {53, -1022, 0x1p-52, 0x1p-1022, 1.7976931348623157e308, true, true};
 }
 RULE format f32()
 {
@@ -127,9 +127,14 @@ RULE double smallest_normal(format f)
     return ldexp(1.0, f.least_exponent);
 }
 
+RULE double largest_whole(format f)
+{
+    return ldexp(1.0, f.bits);
+}
+
 RULE bool is_integral(format f, double x, double y, double v)
 {
-    const double limit = 1 / f.u;
+    const double limit = largest_whole(f);
     return fabs(v) <= limit && fabs(x) <= limit && fabs(y) <= limit && is_whole(x) && is_whole(y);
 }
 
@@ -884,7 +889,7 @@ RULE double sum_loss(format f, sum_kind kind, sum_acc s, double count)
     const double any_order = 4 * sqrt(count) * peak;
     const double truncated = kind.product ? count / 8 * peak : 0;
     const double loss = fmax(16 * size, fmax(any_order, truncated)) + s.coherent;
-    return fmin(most, loss) * (f.bits == 53 ? 2 : 1);
+    return fmin(most, loss);
 }
 
 LARGER num sum_end(format f, sum_kind kind, sum_acc s, double count)
@@ -894,7 +899,7 @@ LARGER num sum_end(format f, sum_kind kind, sum_acc s, double count)
     double b = s.b;
     if (kind.rounded)
         b += 4 * kind.factor_u * sqrt(s.square) + fabs(s.round_a) + fabs(s.round_b);
-    if (s.inexact || s.abs > 1 / f.u)
+    if (s.inexact || s.abs > largest_whole(f))
         b += sum_loss(f, kind, s, count);
     if (s.peak + b > f.max)
         return {s.v, INF};
