@@ -43,8 +43,11 @@ static void join_clocks(struct block *block, const struct barrier *b)
         for (uint32_t k = 0; k < block->warp_count; k++)
             if (block->warps[i].seen[k] > joined[k])
                 joined[k] = block->warps[i].seen[k];
-        if (b->released[i] > joined[i])
-            joined[i] = b->released[i];
+        /* Who waits has done nothing since; who only arrived may have. */
+        bool still = b->waiting[i] == b->arrived[i] && (block->warps[i].live & ~b->waiting[i]) == 0;
+        uint32_t until = still ? block->run->time : b->released[i];
+        if (until > joined[i])
+            joined[i] = until;
     }
     for (uint32_t i = 0; i < block->warp_count; i++) {
         struct warp *w = &block->warps[i];

@@ -35,10 +35,17 @@ size_t block_bytes(const struct run *run)
     return sizeof(struct block) + warp * run->warps + shared_room(run) + cells * 20;
 }
 
-static void create_warp(struct run *run, struct warp *w)
+static void create_warp(struct run *run, struct warp *w, uint32_t index)
 {
     struct arena *arena = run->arena;
+    const uint32_t *dim = run->launch->block;
     w->run = run;
+    for (uint32_t i = 0; i < LANES; i++) {
+        uint32_t t = index * LANES + i;
+        w->tid[0][i] = t % dim[0];
+        w->tid[1][i] = t / dim[0] % dim[1];
+        w->tid[2][i] = t / dim[0] / dim[1];
+    }
     w->registers = aligned(arena, run->window_bytes + LANE64_BYTES);
     for (size_t at = 0; at < run->window_bytes; at += POISON_BYTES) {
         size_t left = run->window_bytes - at;
@@ -73,7 +80,7 @@ void cluster_create(struct run *run, struct cluster *cluster)
         block->warp_count = run->warps;
         block->warps = aligned(run->arena, sizeof(struct warp) * run->warps);
         for (uint32_t i = 0; i < run->warps; i++)
-            create_warp(run, &block->warps[i]);
+            create_warp(run, &block->warps[i], i);
         block->shared = aligned(run->arena, shared_room(run));
         block->cells = shared_room(run) >> run->shared_grain;
         if (run->check && run->shared_bytes)

@@ -300,12 +300,59 @@ static void emit_taint(struct decoder *d, const struct ast_insn *a)
     d->guard = guard;
 }
 
+/* A register whose only definition is a mov of a number is that number wherever it is read. */
+static void find_constants(struct decoder *d)
+{
+    size_t count = d->ast_func->reg_count + 1;
+    const struct ast_operand **of = arena_array(d->scratch, const struct ast_operand *, count);
+    uint8_t *defs = arena_array(d->scratch, uint8_t, count);
+    for (size_t i = 0; i < d->ast_func->insn_count; i++) {
+        const struct ast_insn *a = &d->ast_func->insns[i];
+        uint32_t n = liveness_dests(a);
+        for (uint32_t k = 0; k < n && k < a->count; k++) {
+            const struct ast_operand *o = &d->ast->operands[a->first + k];
+            if (o->kind != OPERAND_MEM && o->reg != NO_REG)
+                defs[o->reg] = defs[o->reg] ? 2 : 1;
+            if (o->pair != NO_REG)
+                defs[o->pair] = 2;
+            for (uint32_t e = 0; e < o->count; e++)
+                if (d->ast->operands[o->first + e].reg != NO_REG)
+                    defs[d->ast->operands[o->first + e].reg] = 2;
+        }
+    }
+    for (size_t i = 0; i < d->ast_func->insn_count; i++) {
+        const struct ast_insn *a = &d->ast_func->insns[i];
+        const struct ast_operand *o = &d->ast->operands[a->first];
+        if (a->mnemonic != MN_mov || a->guard != NO_REG || a->count != 2 ||
+            o->kind != OPERAND_REG || o[1].kind != OPERAND_IMM || o[1].negated)
+            continue;
+        int bits = type_bits(type_at(a, 0));
+        bool fits = bits == d->ast_func->regs[o->reg].bits && (bits == 32 || bits == 64) &&
+                    (!o[1].is_float || o[1].is_single == (bits == 32));
+        bool undefined = d->regs.maybe_undefined && d->regs.maybe_undefined[o->reg];
+        if (fits && defs[o->reg] == 1 && !undefined)
+            of[o->reg] = &o[1];
+    }
+    d->constant_of = of;
+}
+
+/* Such a mov itself then does nothing. */
+static bool is_constant_mov(const struct decoder *d, const struct ast_insn *a)
+{
+    if (a->mnemonic != MN_mov || a->count != 2)
+        return false;
+    const struct ast_operand *o = &d->ast->operands[a->first];
+    return o->kind == OPERAND_REG && d->constant_of[o->reg];
+}
+
 static void decode_one(struct decoder *d, const struct ast_insn *a)
 {
     d->insn = a;
     d->scratch_used = 0;
     d->why = NULL;
     d->guard = 0;
+    if (is_constant_mov(d, a))
+        return;
     if (a->guard != NO_REG)
         d->guard = (uint16_t)(d->regs.slots[a->guard] * 2 + a->guard_negated);
     if (d->regs.undefined_count > 0) {
@@ -377,6 +424,7 @@ void decode_function(struct decoder *d, uint32_t index)
         return;
     }
     record_undefined(d);
+    find_constants(d);
 
     size_t fixups = d->fixups.count;
     uint32_t *starts = arena_array(d->scratch, uint32_t, d->ast_func->insn_count + 1);

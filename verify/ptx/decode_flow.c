@@ -234,11 +234,26 @@ bool decode_nanosleep(struct decoder *d, const struct ast_insn *a)
 
 /* ---- warp primitives ---- */
 
+/* With constant operands and all lanes: list[1..32] where each lane reads, then who is in range. */
+static bool shuffle_table(const struct decoder *d, int mode, uint32_t *list)
+{
+    const struct ast_operand *b = operand_at(d, 2), *c = operand_at(d, 3), *m = operand_at(d, 4);
+    if (b->kind != OPERAND_IMM || c->kind != OPERAND_IMM || m->kind != OPERAND_IMM ||
+        (uint32_t)m->imm != UINT32_MAX)
+        return false;
+    for (int i = 0; i < LANES; i++) {
+        bool valid;
+        list[1 + i] = (uint32_t)shuffle_source(mode, i, (uint32_t)b->imm, (uint32_t)c->imm, &valid);
+        list[1 + LANES] |= (uint32_t)valid << i;
+    }
+    return true;
+}
+
 bool decode_shfl(struct decoder *d, const struct ast_insn *a)
 {
     const struct ast_operand *to = operand_at(d, 0);
     struct insn insn = {0};
-    uint32_t *list = arena_array(d->arena, uint32_t, 1);
+    uint32_t *list = arena_array(d->arena, uint32_t, LANES + 2);
     insn.u.list = list;
     insn.mode = has(a, MOD_up)     ? SHFL_UP
                 : has(a, MOD_down) ? SHFL_DOWN
@@ -259,6 +274,7 @@ bool decode_shfl(struct decoder *d, const struct ast_insn *a)
         insn.d = d->regs.slots[to->reg];
     if (!pred_dest(d, to->pair, &insn.p))
         return false;
+    insn.extra = shuffle_table(d, insn.mode, list);
     emit(d, exec_shfl, insn);
     return true;
 }

@@ -47,7 +47,8 @@ struct decoder {
     const struct ast_func *ast_func;
     struct func *out;
     struct allocation regs;
-    uint32_t dynamic_shared; /* offset of unsized shared variables, entries only */
+    const struct ast_operand **constant_of; /* by register: what its one mov gives it, or NULL */
+    uint32_t dynamic_shared;                /* offset of unsized shared variables, entries only */
     VEC(struct fixup) fixups;
     const uint32_t *label_insns;
 

@@ -180,6 +180,9 @@ bool source(struct decoder *d, const struct ast_operand *o, enum mod type, uint3
         if (d->ast_func->regs[o->reg].bits != bits)
             return cannot(d, "register of another width");
         *out = d->regs.slots[o->reg];
+        if (d->constant_of[o->reg])
+            *out = bits == 64 ? constant64(d, (uint64_t)d->constant_of[o->reg]->imm)
+                              : constant32(d, (uint32_t)d->constant_of[o->reg]->imm);
         return true;
     case OPERAND_IMM:
         if (o->negated || bits > 64 || bits < 8)
@@ -284,8 +287,8 @@ bool decode_address(struct decoder *d, const struct ast_operand *o, enum space s
     if (bits != 32 && bits != 64)
         return cannot(d, "address of another width");
     out->wide = bits == 64;
-    out->base = d->regs.slots[o->reg];
-    return true;
+    return source_bits(d, &(struct ast_operand){.kind = OPERAND_REG, .reg = o->reg, .pair = NO_REG},
+                       bits, &out->base);
 }
 
 enum space decode_space(const struct decoder *d, const struct ast_insn *a)

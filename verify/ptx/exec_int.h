@@ -40,6 +40,24 @@
     X(activemask)                                                                                  \
     X(isspacep)                                                                                    \
     X(atom)                                                                                        \
+    X(ldmatrix)                                                                                    \
+    X(stmatrix)                                                                                    \
+    X(movmatrix)                                                                                   \
+    X(mma)                                                                                         \
+    X(wmma_load)                                                                                   \
+    X(wmma_store)                                                                                  \
+    X(wmma_mma)                                                                                    \
+    X(cp_async)                                                                                    \
+    X(cp_async_commit)                                                                             \
+    X(cp_async_wait)                                                                               \
+    X(cp_async_mbarrier)                                                                           \
+    X(cp_bulk)                                                                                     \
+    X(mbarrier_init)                                                                               \
+    X(mbarrier_inval)                                                                              \
+    X(mbarrier_arrive)                                                                             \
+    X(mbarrier_expect)                                                                             \
+    X(mbarrier_test)                                                                               \
+    X(mbarrier_pending)                                                                            \
     X(cluster_arrive)                                                                              \
     X(cluster_wait)                                                                                \
     X(mapa)                                                                                        \

@@ -166,10 +166,17 @@ static inline bool shared_read(struct warp *w, const struct insn *in, const stru
         }
         return true;
     }
+    uint32_t last = UINT32_MAX;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(left);
-        for (uint32_t k = 0; k < cells; k++)
-            mark_read(s, (span->off[i] >> grain) + k, seen, time, bit, who + i);
+        const uint32_t at = span->off[i] >> grain;
+        for (uint32_t k = 0; k < cells; k++) {
+            if (at == last)
+                s->read_who[at + k] |= SHADOW_MANY;
+            else
+                mark_read(s, at + k, seen, time, bit, who + i);
+        }
+        last = at;
     }
     return true;
 }
@@ -272,7 +279,9 @@ static inline bool global_write_row(struct warp *w, const struct insn *in, struc
     const uint32_t time = w->run->time;
     uint32_t bad = 0;
     for (uint32_t k = 0; k < count; k++)
-        bad |= s->write_time[first + k] | s->read_time[first + k];
+        bad |= s->write_time[first + k];
+    for (uint32_t k = 0; s->read_time && k < count; k++)
+        bad |= s->read_time[first + k];
     if (bad)
         return false;
     const uint32_t who = shadow_who(w, in, 0);
@@ -303,14 +312,31 @@ static inline void count_shared(struct warp *w, const struct span *span, uint32_
         w->run->counts.bank_conflicts += mem_conflicts(span->off, w->mask, bytes);
 }
 
+/* Distinct 32-byte sectors; offsets within 2 KB of each other are bits of a word. */
 static inline uint32_t sectors(const struct warp *w, const struct region *rg,
                                const struct span *span, uint32_t bytes)
 {
-    if (span->pattern == PATTERN_ANY)
+    if (span->pattern != PATTERN_ANY) {
+        uint32_t start = span->off[0] + rg->misalign;
+        uint32_t length = span->pattern == PATTERN_ROW ? bytes * LANES : bytes;
+        return (start + length - 1) / 32 - start / 32 + 1;
+    }
+    alignas(64) uint32_t sector[LANES];
+    uint32_t low = UINT32_MAX, high = 0;
+    LANE_LOOP
+    {
+        sector[i] = (span->off[i] + rg->misalign) >> 5;
+        low = sector[i] < low ? sector[i] : low;
+        high = sector[i] > high ? sector[i] : high;
+    }
+    if (high - low > 62 || (rg->misalign & (bytes - 1)) != 0)
         return mem_sectors(span->off, w->mask, bytes, rg->misalign);
-    uint32_t start = span->off[0] + rg->misalign;
-    uint32_t length = span->pattern == PATTERN_ROW ? bytes * LANES : bytes;
-    return (start + length - 1) / 32 - start / 32 + 1;
+    uint64_t set = 0;
+    LANE_LOOP
+    {
+        set |= 1ULL << (sector[i] - low);
+    }
+    return (uint32_t)__builtin_popcountll(set);
 }
 
 /* ---- data ---- */

@@ -68,6 +68,8 @@ struct insn {
         const uint32_t *list; /* further operands */
         const struct call_site *call;
         const struct insn *const *table;
+        const struct matrix_op *matrix;
+        const struct copy_op *copy;
     } u;
     uint16_t p, q, r; /* predicates: index * 2 + negated */
     uint16_t guard;

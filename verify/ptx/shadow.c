@@ -27,15 +27,24 @@ uint32_t shadow_who(const struct warp *w, const struct insn *in, int lane)
     return thread | ((uint32_t)(in - w->run->module->code) & 0x1fffff) << 10;
 }
 
+/* Outputs are mostly never read, so global pages get these when they are. */
+static void shadow_alloc_reads(struct arena *arena, struct shadow *s, uint64_t cells)
+{
+    size_t n = cells + LANES;
+    s->read_time = arena_array(arena, uint32_t, n);
+    s->read_who = arena_array(arena, uint32_t, n);
+    s->readers = arena_array(arena, uint32_t, n);
+}
+
 void shadow_alloc(struct arena *arena, struct shadow *s, uint64_t cells, bool blocks)
 {
     size_t n = cells + LANES;
     s->write_time = arena_array(arena, uint32_t, n);
     s->write_who = arena_array(arena, uint32_t, n);
-    s->read_time = arena_array(arena, uint32_t, n);
-    s->read_who = arena_array(arena, uint32_t, n);
-    s->readers = arena_array(arena, uint32_t, n);
-    s->write_block = blocks ? arena_array(arena, uint32_t, n) : NULL;
+    if (blocks)
+        s->write_block = arena_array(arena, uint32_t, n);
+    else
+        shadow_alloc_reads(arena, s, cells);
 }
 
 void shadow_clear(struct shadow *s, uint64_t cells)
@@ -170,6 +179,8 @@ static void mark_write(struct shadow *s, uint32_t cell, uint32_t time, uint32_t 
 {
     s->write_time[cell] = time;
     s->write_who[cell] = who;
+    if (!s->read_time)
+        return;
     s->read_time[cell] = 0;
     s->readers[cell] = 0;
     s->read_who[cell] = 0;
@@ -291,6 +302,8 @@ bool shadow_global_read(struct warp *w, const struct insn *in, int lane, struct 
                        "race: read of what another thread wrote without synchronisation");
             return false;
         }
+        if (!s->read_time)
+            shadow_alloc_reads(w->run->arena, s, SHADOW_PAGE_BYTES >> grain);
         uint32_t seen = s->readers[cell] == me ? w->seen_min : w->block->seen_others;
         bool fresh = s->read_time[cell] == 0 || s->read_time[cell] <= seen;
         bool many = !fresh && ((s->read_who[cell] & SHADOW_MANY) ||
@@ -315,7 +328,7 @@ static uint32_t seen_max(const struct warp *w)
 static bool global_read_unordered(const struct warp *w, int lane, const struct shadow *s,
                                   uint32_t cell)
 {
-    uint32_t time = s->read_time[cell];
+    uint32_t time = s->read_time ? s->read_time[cell] : 0;
     if (time == 0)
         return false;
     if (s->readers[cell] == SHADOW_BLOCKS)

@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "verify/ptx/exec_int.h"
+#include "verify/ptx/mem_int.h"
 #include "verify/ptx/numeric_int.h"
 #include "verify/ptx/sync_int.h"
 #include "verify/ptx/warp_int.h"
 
-static int shuffle_source(int mode, int lane, uint32_t b, uint32_t c, bool *valid)
+int shuffle_source(int mode, int lane, uint32_t b, uint32_t c, bool *valid)
 {
     int by = (int)(b & 31);
     int clamp = (int)(c & 31);
@@ -41,9 +42,25 @@ static int shuffle_source(int mode, int lane, uint32_t b, uint32_t c, bool *vali
     return *valid ? from : lane;
 }
 
+/* The whole warp with constant operands: where each lane reads is known since decoding. */
+static const struct insn *shuffle_whole(struct warp *w, const struct insn *in)
+{
+    const uint32_t *from = in->u.list + 1;
+    const uint32_t *values = operand(w, in->a);
+    uint32_t out[LANES];
+    for (int i = 0; i < LANES; i++)
+        out[i] = values[from[i]];
+    memcpy(operand(w, in->d), out, sizeof(out));
+    w->pred[in->p >> 1] = from[LANES];
+    clock_warp_sync(w);
+    return in + 1;
+}
+
 const struct insn *exec_shfl(struct warp *w, const struct insn *in)
 {
     const struct insn *result;
+    if (in->extra && w->mask == (uint32_t)ALL_LANES)
+        return shuffle_whole(w, in);
     if (!warp_converged(w, in, in->u.list[0], &result))
         return result;
     uint32_t values[LANES];

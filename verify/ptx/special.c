@@ -128,8 +128,14 @@ static uint64_t by_lane(const struct warp *w, enum sreg sreg, uint32_t lane, uin
 void special_fill(struct warp *w, const struct insn *in)
 {
     enum sreg sreg = (enum sreg)in->mode;
-    uint64_t same = uniform(w, sreg);
     void *to = operand(w, in->d);
+    if (sreg <= SREG_tid_z) {
+        const uint32_t *tid = w->tid[sreg - SREG_tid_x];
+        for (int i = 0; i < LANES; i++)
+            ((uint32_t *)to)[i] = w->mask >> i & 1 ? tid[i] : ((uint32_t *)to)[i];
+        return;
+    }
+    uint64_t same = uniform(w, sreg);
     for (uint32_t m = w->mask; m; m &= m - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(m);
         uint64_t value = by_lane(w, sreg, lane, same);

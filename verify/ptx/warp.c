@@ -335,12 +335,5 @@ void warp_init(struct warp *w, struct block *block, uint32_t index, const struct
     for (uint32_t i = 0; i < WARPS_MAX; i++)
         w->seen[i] = 0;
     w->seen_min = 0;
-    const uint32_t *dim = w->run->launch->block;
-    for (uint32_t i = 0; i < LANES; i++) {
-        uint32_t t = first + i;
-        w->tid[0][i] = t % dim[0];
-        w->tid[1][i] = t / dim[0] % dim[1];
-        w->tid[2][i] = t / dim[0] / dim[1];
-    }
     warp_set_mask(w, 0);
 }
