@@ -214,8 +214,7 @@ static void says_where_the_error_is(void **state UNUSED)
 /* What models take for granted must be there, and leave nothing in the PTX. */
 static const char *const preludes[] = {
     "x[0] = INFINITY + NAN + FLT_MAX + (float)INT_MAX + (float)M_PI + CUDART_PI_F + __FLT_MAX__;",
-    "int64_t a = 1; uint8_t b = 2; uintptr_t c = 3; size_t d = 4; uint e = 5; x[d] = a + b + c + "
-    "e;",
+    "int64_t a = 1; uint8_t b = 2; uintptr_t c = 3; uint e = 5; size_t d = a; x[d] = b + c + e;",
     "x[0] = std::max(x[1], 2.f) + std::min(1, 2) + std::sqrt(x[1]) + std::abs(-1.5f);",
     "x[0] = -std::numeric_limits<float>::infinity() + std::numeric_limits<int>::max();",
     "std::swap(x[0], x[1]); x[2] = std::max({1.f, 2.f, x[3]}); x[3] = std::clamp(x[1], 0.f, 1.f);",

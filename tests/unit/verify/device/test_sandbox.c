@@ -80,7 +80,7 @@ static bool try(enum attempt attempt)
 static bool works_confined(const struct sandbox_info *have, int scratch_fd, enum attempt attempt)
 {
     static const int folders[] = {FOLDER_FD};
-    int status;
+    int status = 0;
     pid_t pid = fork();
     if (pid == 0) {
         struct err err;
@@ -161,7 +161,7 @@ static void scratch_is_the_one_place_to_write(void **state UNUSED)
 
 static bool works_outside(enum attempt attempt)
 {
-    int status;
+    int status = 0;
     pid_t pid = fork();
     if (pid == 0)
         _exit(try(attempt) ? 1 : 0);
