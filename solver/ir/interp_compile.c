@@ -20,6 +20,7 @@
 #include "base/panic.h"
 
 #include "solver/ir/interp_int.h"
+#include "solver/ir/op_int.h"
 
 struct build {
     struct interp *interp;
@@ -81,69 +82,6 @@ static size_t compile_as(struct build *b, const struct expr *expr, enum dtype ty
                                 .least = b->insns[reg].least});
 }
 
-static enum dtype wider(const struct expr *a, const struct expr *b)
-{
-    bool a_float = dtype_is_float(a->dtype);
-    bool b_float = dtype_is_float(b->dtype);
-    if (a_float != b_float)
-        return a_float ? a->dtype : b->dtype;
-    if (a->weak != b->weak)
-        return a->weak ? b->dtype : a->dtype;
-    if (a->dtype == DTYPE_BOOL)
-        return b->dtype;
-    return dtype_bytes(a->dtype) >= dtype_bytes(b->dtype) ? a->dtype : b->dtype;
-}
-
-static size_t arity(enum expr_op op)
-{
-    switch (op) {
-#define X(id, text, args, class)                                                                   \
-    case EXPR_##id:                                                                                \
-        return args;
-        EXPR_OPS(X)
-#undef X
-    case EXPR_FLOAT:
-    case EXPR_INT:
-    case EXPR_INDEX:
-    case EXPR_DIM:
-    case EXPR_READ:
-    case EXPR_CAST:
-    case EXPR_OP_COUNT:
-        break;
-    }
-    return 0;
-}
-
-/* The type in which an operation reads its operands. */
-static enum dtype operand_type(const struct expr *expr)
-{
-    if (expr->op >= EXPR_LT && expr->op <= EXPR_NE)
-        return wider(expr->args[0], expr->args[1]);
-    if (expr->op == EXPR_AND || expr->op == EXPR_OR || expr->op == EXPR_NOT)
-        return DTYPE_BOOL;
-    if (expr->op == EXPR_ISNAN || expr->op == EXPR_ISINF)
-        return expr->args[0]->dtype;
-    return expr->dtype;
-}
-
-static bool same_expr(const struct build *b, const struct expr *x, const struct expr *y)
-{
-    if (!x || !y)
-        return !x && !y;
-    if (x->op != y->op || x->dtype != y->dtype || x->tensor != y->tensor || x->loop != y->loop ||
-        x->dim != y->dim || x->integer != y->integer || x->tf32 != y->tf32 ||
-        memcmp(&x->real, &y->real, sizeof(x->real)) != 0 || !same_expr(b, x->pad, y->pad))
-        return false;
-    for (size_t i = 0; i < COUNT_OF(x->args); i++)
-        if (!same_expr(b, x->args[i], y->args[i]))
-            return false;
-    size_t rank = x->op == EXPR_READ ? b->interp->bound->op->tensors[x->tensor].rank : 0;
-    for (size_t d = 0; d < rank; d++)
-        if (!same_expr(b, x->subs[d], y->subs[d]))
-            return false;
-    return true;
-}
-
 /*
  * A number that no honest value of the operation is below, from the operands' such numbers.  It
  * keeps e.g. sqrt(variance + eps) away from 0 where the variance's bound exceeds it.
@@ -156,7 +94,7 @@ static double least_of(const struct build *b, const struct expr *expr, const siz
         return -INFINITY;
     if (expr->op == EXPR_ADD)
         return isfinite(x) && isfinite(y) ? x + y : -INFINITY;
-    if (expr->op == EXPR_MUL && same_expr(b, expr->args[0], expr->args[1]))
+    if (expr->op == EXPR_MUL && expr_equal(expr->args[0], expr->args[1]))
         return 0;
     if (expr->op == EXPR_MUL || expr->op == EXPR_DIV)
         return x >= 0 && y >= 0 ? 0 : -INFINITY;
@@ -259,11 +197,11 @@ static size_t compile_op(struct build *b, const struct expr *expr)
 {
     struct insn insn = {.kind = INSN_OP,
                         .op = expr->op,
-                        .from = operand_type(expr),
+                        .from = expr_operand_dtype(expr),
                         .dtype = expr->dtype,
                         .args = {OP_NONE, OP_NONE, OP_NONE},
                         .expr = expr};
-    for (size_t i = 0; i < arity(expr->op); i++) {
+    for (size_t i = 0; i < COUNT_OF(expr->args) && expr->args[i]; i++) {
         bool condition = expr->op == EXPR_WHERE && i == 0;
         insn.args[i] = compile_as(b, expr->args[i], condition ? DTYPE_BOOL : insn.from);
     }
