@@ -502,6 +502,46 @@ static void rows_are_told_apart(void **state)
             check_row(&row_cases[i], columns[j]);
 }
 
+/* ---- indices ---- */
+
+/* A candidate that reads what another body says must be refused on index-coded data. */
+struct index_case {
+    const char *name, *right, *wrong;
+};
+
+static const struct index_case index_cases[] = {
+    {"row's target for column's",
+     "s[] = sum(r,c) max(0, 1 - a[r,c] * t[c])\ny[i:1] = s[] / (R * C) + i",
+     "s[] = sum(r,c) max(0, 1 - a[r,c] * t[r])\ny[i:1] = s[] / (R * C) + i"},
+    {"mean over the other axis", "y[r] = sum(c) a[r,c] * t[c]", "y[r] = sum(c) a[c,r] * t[c]"},
+    {"transposed weights", "y[r] = sum(c,k:R) a[r,k] * a[k,c] + 0 * t[c]",
+     "y[r] = sum(c,k:R) a[r,k] * a[c,k] + 0 * t[c]"},
+    {"neighbour", "y[r] = a[r,0] + t[r]", "y[r] = a[r,1] + t[r]"},
+    {"reversed", "y[r] = a[r,r] + t[r]", "y[r] = a[r,r] + t[R - 1 - r]"},
+};
+
+static void indices_are_told_apart(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(index_cases); i++) {
+        const struct index_case *k = &index_cases[i];
+        const char *tensors = strstr(k->right, "y[i:1]")
+                                  ? "a input f32 R,C; t input f32 C; y output f32 1"
+                                  : "a input f32 R,C; t input f32 C; y output f32 R";
+        struct interp_case right, wrong;
+        case_open(&right, "R=64 C=64", tensors, k->right, NULL, NULL);
+        case_open(&wrong, "R=64 C=64", tensors, k->wrong, NULL, NULL);
+        case_fill(&right, DATA_INDEXED, 8);
+        case_fill(&wrong, DATA_INDEXED, 8);
+        const struct values *want = case_output(&right, INTERP_BOUND, NULL, "y");
+        const struct values *got = case_output(&wrong, INTERP_REAL, NULL, "y");
+        if (rejected(want, got->reals) < 0.9)
+            fail_msg("%s: %g of the elements rejected", k->name, rejected(want, got->reals));
+        case_close(&right);
+        case_close(&wrong);
+    }
+}
+
 /* ---- choices ---- */
 
 struct choice_case {
@@ -619,6 +659,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_are_those_made_by_hand),
         cmocka_unit_test(choices_admit_what_is_in_reach),
+        cmocka_unit_test(indices_are_told_apart),
         cmocka_unit_test(rows_are_told_apart),
         cmocka_unit_test(products_are_told_apart),
         cmocka_unit_test(long_sums_keep_their_margin),
