@@ -346,10 +346,15 @@ const struct insn *exec_isspacep(struct warp *w, const struct insn *in)
 
 static uint32_t *taint_of(struct warp *w, uint32_t place)
 {
-    uint32_t at = place >> 1;
+    uint32_t at = (place & ~TAINT_DEFINED) >> 1;
     if (place & 1)
         return &w->pred_taints[w->cur.pred_window + at];
     return &w->taints[(w->cur.window + at) / LANE32_BYTES];
+}
+
+static uint32_t taint_at(struct warp *w, uint32_t place)
+{
+    return place & TAINT_DEFINED ? 0 : *taint_of(w, place);
 }
 
 /* What must be defined is checked, what may be undefined is passed on, lane by lane. */
@@ -361,23 +366,24 @@ const struct insn *exec_taint(struct warp *w, const struct insn *in)
     const uint32_t *list = in->u.list;
     for (int i = 0; i < in->count; i++, list++) {
         bool guard = (*list & 1) != 0;
-        uint32_t bad = *taint_of(w, *list) & (guard ? w->mask : mask);
+        uint32_t bad = taint_at(w, *list) & (guard ? w->mask : mask);
         if (bad)
             return fault_at(w, in, __builtin_ctz(bad), PTX_FAULT_UNINITIALISED_REGISTER, NULL,
                             "use of a variable that was never given a value");
     }
     uint32_t taint = 0;
     if (in->flags) {
-        const uint32_t p = w->pred[list[2] >> 1] ^ (in->extra ? UINT32_MAX : 0);
-        taint = (*taint_of(w, list[0]) & p) | (*taint_of(w, list[1]) & ~p) | *taint_of(w, list[2]);
+        const uint32_t p = w->pred[(list[2] & ~TAINT_DEFINED) >> 1] ^ (in->extra ? UINT32_MAX : 0);
+        taint = (taint_at(w, list[0]) & p) | (taint_at(w, list[1]) & ~p) | taint_at(w, list[2]);
     } else {
         for (int i = 0; i < in->size; i++)
-            taint |= *taint_of(w, list[i]);
+            taint |= taint_at(w, list[i]);
     }
     list += in->size;
     for (int i = 0; i < in->mode; i++) {
         uint32_t *at = taint_of(w, list[i]);
-        *at = (*at & ~mask) | (taint & mask);
+        if (!(list[i] & TAINT_DEFINED))
+            *at = (*at & ~mask) | (taint & mask);
     }
     return in + 1;
 }

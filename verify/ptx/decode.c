@@ -189,10 +189,14 @@ static bool uses_undefined(const struct decoder *d, const struct ast_operand *o)
     return false;
 }
 
-/* One register of a taint instruction: its place, and whether it is a predicate. */
+/*
+ * One register of a taint instruction: its place, whether it is a predicate, and whether it always
+ * has a value: its place then holds marks of registers that were there before.
+ */
 static uint32_t taint_place(const struct decoder *d, uint32_t reg)
 {
-    return d->regs.slots[reg] << 1 | (d->ast_func->regs[reg].bits == 1);
+    uint32_t defined = d->regs.maybe_undefined[reg] ? 0 : TAINT_DEFINED;
+    return defined | d->regs.slots[reg] << 1 | (d->ast_func->regs[reg].bits == 1);
 }
 
 enum { TAINT_LIST_MAX = 64 };

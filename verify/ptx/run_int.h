@@ -19,6 +19,9 @@
  * group that runs is in the warp's fields; the others wait in groups[].
  */
 
+/* In a taint instruction's list: this register always has a value. */
+#define TAINT_DEFINED 0x80000000u
+
 enum {
     LANES = 32,
     ALL_LANES = -1,
