@@ -8,8 +8,8 @@ typedef unsigned long long u64;
 typedef unsigned char u8;
 
 #define INF    __longlong_as_double(0x7ff0000000000000LL)
-#define RULE   static __device__ __forceinline__
-#define LARGER static __device__ __noinline__
+#define RULE   __device__ __forceinline__
+#define LARGER inline __device__ __noinline__
 
 struct num {
     double v, b;

@@ -56,4 +56,22 @@ bool realise_plan(struct arena *arena, const struct bound_op *target, const stru
 bool realise(struct arena *arena, const struct op *op, const struct plan *plan,
              const struct realise_limits *limits, struct emitted *out, struct err *err) MUST_USE;
 
+/* ---- reading what a model wrote (extract.c) ---- */
+
+enum { EXTRACT_BYTES_MAX = 8 << 20 };
+
+/* The blocks of the contract, as they stand in the reply. */
+struct extracted {
+    struct str cuda;
+    struct str manifest; /* JSON, an object with a member "manifest"; not checked further */
+};
+
+/*
+ * The last complete CUDA block (```cuda, or C++ or no label with a __global__ in it) and the last
+ * ```json block that has "manifest".  A failure is no error of ours: its text is written to be
+ * shown to the model.  ERR_SYNTAX, or ERR_LIMIT for replies over EXTRACT_BYTES_MAX.
+ */
+bool extract_reply(struct arena *arena, struct str reply, struct extracted *out,
+                   struct err *err) MUST_USE;
+
 #endif
