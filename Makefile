@@ -95,6 +95,7 @@ UNIT         := $(unit_sources:%.c=$(BUILD)/%)
 INTEGRATION  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/integration/test_*.c))
 FUZZ         := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 TIDY         := $(BUILD)/tests/tidy/tidy
+RELAY        := $(BUILD)/tests/relay/relay
 PROGRAM      := $(BUILD)/$(PROG)
 HEADERS      := $(wildcard $(addsuffix /*.h,$(MODULES)))
 CLANG_FORMAT  = $(shell sh tools/deps.sh which-clang-format)
@@ -152,6 +153,11 @@ $(UNIT): %: %.o $$(call archives,$$(call closure,$$(call test_module,$$@)))
 # tests/integration may use everything.
 $(INTEGRATION): %: %.o $(call archives,$(MODULES))
 	$(call quiet,LD)$(call link,$(MODULES)) -lcmocka
+
+# The model server that tests of agent/llm start.
+$(RELAY): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/relay/*.c)) $(BUILD)/base.a
+	$(call quiet,LD)$(call link,base)
+$(filter %/test_llm %/test_llm_tape,$(INTEGRATION)): | $(RELAY)
 
 # A fuzz target is replayed over its corpus by `make check`, and explores with
 #   make CC=clang SAN=fuzzer,address,undefined fuzz-json SECONDS=60

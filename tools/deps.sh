@@ -149,13 +149,11 @@ mkdir -p build/deps
 need_command gcc gcc
 need_header stdlib.h libc6-dev
 need_header jansson.h libjansson-dev
+need_header sqlite3.h libsqlite3-dev
+need_header curl/curl.h libcurl4-openssl-dev
 case $list in
 demo) ;;
-check | check-all)
-    need_header cmocka.h libcmocka-dev
-    need_header sqlite3.h libsqlite3-dev
-    need_header curl/curl.h libcurl4-openssl-dev
-    ;;
+check | check-all) need_header cmocka.h libcmocka-dev ;;
 *) echo "usage: deps.sh demo|check|check-all|which-clang-format" >&2; exit 2 ;;
 esac
 install_missing
