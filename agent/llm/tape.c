@@ -194,17 +194,23 @@ bool tape_read(struct arena *arena, const char *path, struct tape *out, struct e
            tape_parse(arena, text, path, out, err);
 }
 
-static bool same_key(const struct tape_key *a, const struct tape_key *b)
+bool tape_key_equal(const struct tape_key *a, const struct tape_key *b)
 {
     return a->branch == b->branch && a->attempt == b->attempt && str_equal(a->task, b->task) &&
            str_equal(a->purpose, b->purpose);
+}
+
+void tape_key_print(struct buf *out, const struct tape_key *key)
+{
+    buf_printf(out, "task %.*s, branch %lld, attempt %lld, purpose %.*s", STR_ARG(key->task),
+               (long long)key->branch, (long long)key->attempt, STR_ARG(key->purpose));
 }
 
 const struct tape_line *tape_find(const struct tape *tape, const struct tape_key *key,
                                   size_t ordinal)
 {
     for (size_t i = 0; i < tape->count; i++)
-        if (same_key(&tape->lines[i].key, key) && ordinal-- == 0)
+        if (tape_key_equal(&tape->lines[i].key, key) && ordinal-- == 0)
             return &tape->lines[i];
     return NULL;
 }
