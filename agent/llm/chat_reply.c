@@ -146,24 +146,26 @@ static bool find_message(const struct json *json, struct str *out)
     return false;
 }
 
-/* An error's document under a status; `body` is quoted where it has no message. */
+/* A refusal; `json` is its body read, NULL when that is no JSON: then the body itself is quoted. */
 static void fail_status(struct reading *r, int64_t status, const struct json *json, struct str body)
 {
     struct status_row row = status_row(status);
     const struct json *error = json ? json_get(json, "error") : NULL;
-    struct str message = body;
-    if (!fail(r, refine(row.fault, error && error->kind == JSON_OBJECT ? error : json)))
+    struct str message;
+    if (error && error->kind != JSON_OBJECT)
+        error = NULL;
+    if (!fail(r, json ? refine(row.fault, error ? error : json) : row.fault))
         return;
     buf_printf(&r->what, "HTTP %lld", (long long)status);
     if (row.phrase[0])
         buf_printf(&r->what, " %s", row.phrase);
-    if (json && find_message(json, &message))
+    if (json && find_message(json, &message)) {
         buf_text(&r->what, "; the server says ");
-    else if (body.len > 0)
+        quote(&r->what, message, QUOTE_BYTES_MAX);
+    } else if (body.len > 0) {
         buf_text(&r->what, "; the body is ");
-    else
-        return;
-    quote(&r->what, message, QUOTE_BYTES_MAX);
+        quote(&r->what, body, QUOTE_BYTES_MAX);
+    }
 }
 
 /* An error inside an answer that began well. */

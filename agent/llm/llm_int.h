@@ -70,7 +70,7 @@ struct llm_call {
     int64_t left_ms; /* of the deadline */
 };
 
-/* The two sources of answers: live (http.c) and tape (replay.c).  Both also keep the time. */
+/* The two sources of answers: live (http.c) and tape (tape_replay.c).  Both also keep the time. */
 struct llm_transport {
     bool (*exchange)(struct arena *arena, void *self, const struct llm_call *call,
                      struct llm_try *out, struct err *err);
@@ -113,7 +113,7 @@ bool http_open(struct arena *arena, const struct llm_options *options, struct st
                struct http **out, struct err *err) MUST_USE;
 extern const struct llm_transport http_transport;
 
-/* ---- replay.c ---- */
+/* ---- tape_replay.c ---- */
 
 struct replay;
 /* With `may_start`, a tape that does not exist is empty. */

@@ -99,7 +99,7 @@ static bool raise_drift(const struct replay *replay, const struct llm_call *call
     arena_init(&scratch, 1 << 20);
     buf_init(&text, &scratch, 1 << 12);
     tape_key_print(&text, call->key);
-    buf_printf(&text, ": the request is not the recorded one, from byte %zu on: ", at);
+    buf_printf(&text, ": the request is not the recorded one, from byte %zu on: ", at + 1);
     for (size_t i = 0; i < COUNT_OF(both); i++) {
         size_t from = at < AROUND_BYTES / 2 ? 0 : at - AROUND_BYTES / 2;
         size_t len = both[i].len - from < AROUND_BYTES ? both[i].len - from : AROUND_BYTES;
