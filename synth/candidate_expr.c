@@ -151,6 +151,11 @@ const char *print_value(const struct printer *p, const struct expr *expr, enum d
     return wrapped(p, print_as(p, expr, value_class_of(as)), PRIMARY);
 }
 
+const char *print_subscript(const struct printer *p, const struct expr *expr)
+{
+    return wrapped(p, print_as(p, expr, CLASS_INT), SUM);
+}
+
 const char *print_operand(struct arena *arena, const char *text)
 {
     for (const char *c = text; *c != '\0'; c++)
@@ -352,14 +357,15 @@ static struct piece print_read(const struct printer *p, const struct expr *expr)
     const struct tensor *t = &p->op->tensors[expr->tensor];
     const char *subs[OP_RANK_MAX];
     for (size_t i = 0; i < t->rank; i++)
-        subs[i] = wrapped(p, print_as(p, expr->subs[i], CLASS_INT), SUM);
+        subs[i] = print_subscript(p, expr->subs[i]);
     p->uses->tensors[expr->tensor] = true;
     const char *element = text_fmt(p->arena, "%s[%s]", p->names->tensors[expr->tensor],
                                    print_position(p, expr->tensor, subs));
     const char *value = print_widen(p->arena, p->uses, t->dtype, element);
     const char *guard = inside(p, expr, subs);
+    bool cast = value[0] == '(' && t->dtype != DTYPE_BOOL;
     if (guard == NULL)
-        return (struct piece){value, value[0] == '(' ? UNARY : PRIMARY};
+        return (struct piece){value, cast ? UNARY : PRIMARY};
     enum value_class class = value_class_of(expr->dtype);
     const char *outside = class == CLASS_F32 ? "0.0f" : class == CLASS_F64 ? "0.0" : "0";
     if (expr->pad != NULL)

@@ -79,6 +79,8 @@ struct printer {
 const char *print_value(const struct printer *printer, const struct expr *expr, enum dtype as);
 /* The same, as the right side of an assignment or an argument. */
 const char *print_outer(const struct printer *printer, const struct expr *expr, enum dtype as);
+/* An i64 that can stand beside + and comparisons. */
+const char *print_subscript(const struct printer *printer, const struct expr *expr);
 const char *print_formula(const struct printer *printer, const struct formula *formula);
 /* Row-major position of subscripts given as text. */
 const char *print_position(const struct printer *printer, size_t tensor, const char *const *subs);

@@ -370,15 +370,16 @@ static const char *landing(struct element *e, const char **subs)
 {
     struct arena *arena = e->kernel->arena;
     const struct tensor *target = &e->kernel->op->tensors[e->stmt->target];
-    const char *all = "true";
+    const char *all = NULL;
     for (size_t i = 0; i < target->rank; i++) {
-        subs[i] = print_value(&e->printer, e->stmt->scatter[i], DTYPE_I64);
+        subs[i] = print_subscript(&e->printer, e->stmt->scatter[i]);
         if (!expr_reads_data(e->stmt->scatter[i]))
             continue;
-        all = text_fmt(arena, "%s && %s >= 0 && %s < %s", all, subs[i], subs[i],
-                       print_formula(&e->printer, target->shape[i]));
+        const char *one = text_fmt(arena, "%s >= 0 && %s < %s", subs[i], subs[i],
+                                   print_formula(&e->printer, target->shape[i]));
+        all = all == NULL ? one : text_fmt(arena, "%s && %s", all, one);
     }
-    return all;
+    return all == NULL ? "true" : all;
 }
 
 static bool scatter_atomically(struct file_text *file, size_t index, struct err *err)
