@@ -256,6 +256,27 @@ static void products_are_told_apart(void **state)
             check_gemm(&gemm_cases[i], ks[j]);
 }
 
+/* With equal factors all products round alike, and errors add up. */
+static void equal_factors_round_alike(void **state)
+{
+    (void)state;
+    struct interp_case c;
+    double out[GEMM_EDGE * GEMM_EDGE];
+    gemm_open(&c, 1024, "f32");
+    double *a = arena_array(&c.arena, double, GEMM_EDGE * 1024);
+    double *b = arena_array(&c.arena, double, GEMM_EDGE * 1024);
+    for (int i = 0; i < GEMM_EDGE * 1024; i++) {
+        a[i] = 1 + 0x1.fp-12;
+        b[i] = 1 + 0x1.dp-12;
+    }
+    case_set(&c, "a", a);
+    case_set(&c, "b", b);
+    gemm(&c, tf32_round, sum_in_order, out);
+    assert_true(rejected(case_output(&c, INTERP_BOUND, "tf32", "c"), out) == 0);
+    assert_true(rejected(case_output(&c, INTERP_BOUND, "f32", "c"), out) == 1);
+    case_close(&c);
+}
+
 /* The calibration's long end. */
 static void long_sums_keep_their_margin(void **state)
 {
@@ -298,6 +319,34 @@ static void softmax_fast(const float *x, int64_t n, float *room, double *y)
     float inverse = 1 / sum_in_order(room, n);
     for (int64_t i = 0; i < n; i++)
         y[i] = (double)(room[i] * inverse);
+}
+
+/* The scale of exp2 folded into the difference. */
+static void softmax_base_2(const float *x, int64_t n, float *room, double *y)
+{
+    const float scale = 1.44269504F;
+    float top = -INFINITY;
+    for (int64_t i = 0; i < n; i++)
+        top = x[i] > top ? x[i] : top;
+    for (int64_t i = 0; i < n; i++)
+        room[i] = exp2f(x[i] * scale - top * scale);
+    float sum = sum_of_threads(room, n);
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (double)(room[i] / sum);
+}
+
+static void exp_fast(const float *x, int64_t n, float *room, double *y)
+{
+    (void)room;
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (double)(expf(x[i]) * (1 + 0x1p-23F * (2 + floorf(fabsf(1.173F * x[i])))));
+}
+
+static void exp_half(const float *x, int64_t n, float *room, double *y)
+{
+    (void)room;
+    for (int64_t i = 0; i < n; i++)
+        y[i] = dtype_round(DTYPE_F16, (double)expf(x[i]));
 }
 
 static void softmax_unsafe(const float *x, int64_t n, float *room, double *y)
@@ -423,6 +472,7 @@ static void gelu_approximate(const float *x, int64_t n, float *room, double *y)
 #define GELU                                                                                       \
     "y[r,c] = 0.5 * x[r,c] * (1 + tanh(0.7978845608 * (x[r,c] + 0.044715 * x[r,c] * x[r,c] * "     \
     "x[r,c])))"
+#define EXPS "y[r,c] = exp(x[r,c])"
 #define SUMS "y[r,k:1] = sum(c) x[r,c] + k"
 
 struct row_case {
@@ -444,6 +494,11 @@ static const struct row_case row_cases[] = {
     {"softmax, fast, heavy tail", SOFTMAX, NULL, softmax_fast, DATA_HEAVY, true, 0},
     {"softmax, online", SOFTMAX, NULL, softmax_online, DATA_ZERO_MEAN, true, 0},
     {"softmax, online, one-hot", SOFTMAX, NULL, softmax_online, DATA_ONE_HOT, true, 0},
+    {"softmax, base 2, offset", SOFTMAX, NULL, softmax_base_2, DATA_OFFSET, true, 0},
+    {"softmax, base 2, large", SOFTMAX, NULL, softmax_base_2, DATA_LARGE, true, 0},
+    {"__expf", EXPS, NULL, exp_fast, DATA_ZERO_MEAN, true, 0},
+    {"__expf, heavy tail", EXPS, NULL, exp_fast, DATA_HEAVY, true, 0},
+    {"exp in f16", EXPS, NULL, exp_half, DATA_ZERO_MEAN, false, 1},
     {"softmax, unsafe", SOFTMAX, NULL, softmax_unsafe, DATA_LARGE, false, 1},
     {"norm, two passes", NORM, NULL, norm_two_pass, DATA_ZERO_MEAN, true, 0},
     {"norm, two passes, offset", NORM, NULL, norm_two_pass, DATA_OFFSET, true, 0},
@@ -618,7 +673,7 @@ static const struct bound_case bound_cases[] = {
     {"division by what may be 0 is open", "y[] = 1 / (a[] * b[] - 1.21)", NULL, 1.1, 1.1, INFINITY,
      INFINITY},
     {"log near 0 is open", "y[] = log(a[] * b[] - 1.21)", NULL, 1.1, 1.1, INFINITY, INFINITY},
-    {"sqrt of squares is not", "y[] = sqrt((a[] * b[] - 1.21) * (a[] * b[] - 1.21) + 1)", NULL, 1.1,
+    {"sqrt of squares is not", "y[] = sqrt((a[] * b[] - 1.21) * (a[] * b[] - 1.21))", NULL, 1.1,
      1.1, 1, 12},
     {"overflow is open", "y[] = exp(a[])", NULL, 89, 0, INFINITY, INFINITY},
     {"behind 1 / (1 + exp) it is not", "y[] = 1 / (1 + exp(a[]))", NULL, 100, 0, 0, 1e-9},
@@ -662,6 +717,7 @@ int main(void)
         cmocka_unit_test(indices_are_told_apart),
         cmocka_unit_test(rows_are_told_apart),
         cmocka_unit_test(products_are_told_apart),
+        cmocka_unit_test(equal_factors_round_alike),
         cmocka_unit_test(long_sums_keep_their_margin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
