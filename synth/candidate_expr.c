@@ -11,8 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/panic.h"
-
 #include "synth/candidate_int.h"
 
 /* How tightly the outermost operator binds, as in C++. */
@@ -527,93 +525,45 @@ static struct piece test_special(const struct printer *p, const struct expr *e)
     return call(p, e, expr_op_name(e->op), arg == CLASS_F64 ? arg : CLASS_F32, 1);
 }
 
+static struct piece index_value(const struct printer *p, const struct expr *e)
+{
+    return primary(p->loops[e->loop]);
+}
+
+static struct piece dim_value(const struct printer *p, const struct expr *e)
+{
+    p->uses->dims[e->dim] = true;
+    return primary(p->names->dims[e->dim]);
+}
+
+static struct piece extremum(const struct printer *p, const struct expr *e)
+{
+    enum value_class class = value_class_of(e->dtype);
+    if (e->op == EXPR_SIGN)
+        return helper(p, e, HELPER_SIGN, "sign", class);
+    return e->op == EXPR_MIN ? helper(p, e, HELPER_NAN_MIN, "nan_min", class)
+                             : helper(p, e, HELPER_NAN_MAX, "nan_max", class);
+}
+
+/* Who prints an operation; the rest are C's functions. */
+typedef struct piece print_fn(const struct printer *p, const struct expr *e);
+static print_fn *const PRINTERS[EXPR_OP_COUNT] = {
+    [EXPR_FLOAT] = literal,  [EXPR_INT] = literal,        [EXPR_INDEX] = index_value,
+    [EXPR_DIM] = dim_value,  [EXPR_READ] = print_read,    [EXPR_CAST] = print_cast,
+    [EXPR_NEG] = negation,   [EXPR_NOT] = prefix,         [EXPR_BITNOT] = prefix,
+    [EXPR_ADD] = arithmetic, [EXPR_SUB] = arithmetic,     [EXPR_MUL] = arithmetic,
+    [EXPR_DIV] = arithmetic, [EXPR_MOD] = arithmetic,     [EXPR_SHL] = shift,
+    [EXPR_SHR] = shift,      [EXPR_BITAND] = bits,        [EXPR_BITXOR] = bits,
+    [EXPR_BITOR] = bits,     [EXPR_LT] = comparison,      [EXPR_LE] = comparison,
+    [EXPR_GT] = comparison,  [EXPR_GE] = comparison,      [EXPR_EQ] = comparison,
+    [EXPR_NE] = comparison,  [EXPR_AND] = logic,          [EXPR_OR] = logic,
+    [EXPR_WHERE] = select,   [EXPR_SIGN] = extremum,      [EXPR_MIN] = extremum,
+    [EXPR_MAX] = extremum,   [EXPR_ISNAN] = test_special, [EXPR_ISINF] = test_special,
+};
+
 static struct piece print(const struct printer *p, const struct expr *e)
 {
-    switch (e->op) {
-    case EXPR_FLOAT:
-    case EXPR_INT:
-        return literal(p, e);
-    case EXPR_INDEX:
-        return primary(p->loops[e->loop]);
-    case EXPR_DIM:
-        p->uses->dims[e->dim] = true;
-        return primary(p->names->dims[e->dim]);
-    case EXPR_READ:
-        return print_read(p, e);
-    case EXPR_CAST:
-        return print_cast(p, e);
-    case EXPR_NEG:
-        return negation(p, e);
-    case EXPR_NOT:
-    case EXPR_BITNOT:
-        return prefix(p, e);
-    case EXPR_ADD:
-    case EXPR_SUB:
-    case EXPR_MUL:
-    case EXPR_DIV:
-    case EXPR_MOD:
-        return arithmetic(p, e);
-    case EXPR_SHL:
-    case EXPR_SHR:
-        return shift(p, e);
-    case EXPR_BITAND:
-    case EXPR_BITXOR:
-    case EXPR_BITOR:
-        return bits(p, e);
-    case EXPR_LT:
-    case EXPR_LE:
-    case EXPR_GT:
-    case EXPR_GE:
-    case EXPR_EQ:
-    case EXPR_NE:
-        return comparison(p, e);
-    case EXPR_AND:
-    case EXPR_OR:
-        return logic(p, e);
-    case EXPR_WHERE:
-        return select(p, e);
-    case EXPR_ISNAN:
-    case EXPR_ISINF:
-        return test_special(p, e);
-    case EXPR_SIGN:
-        return helper(p, e, HELPER_SIGN, "sign", value_class_of(e->dtype));
-    case EXPR_MIN:
-        return helper(p, e, HELPER_NAN_MIN, "nan_min", value_class_of(e->dtype));
-    case EXPR_MAX:
-        return helper(p, e, HELPER_NAN_MAX, "nan_max", value_class_of(e->dtype));
-    case EXPR_ABS:
-    case EXPR_EXP:
-    case EXPR_EXP2:
-    case EXPR_EXPM1:
-    case EXPR_LOG:
-    case EXPR_LOG2:
-    case EXPR_LOG1P:
-    case EXPR_SQRT:
-    case EXPR_RSQRT:
-    case EXPR_SIN:
-    case EXPR_COS:
-    case EXPR_TAN:
-    case EXPR_ASIN:
-    case EXPR_ACOS:
-    case EXPR_ATAN:
-    case EXPR_SINH:
-    case EXPR_COSH:
-    case EXPR_TANH:
-    case EXPR_ERF:
-    case EXPR_ERFC:
-    case EXPR_FLOOR:
-    case EXPR_CEIL:
-    case EXPR_TRUNC:
-    case EXPR_RINT:
-    case EXPR_POW:
-    case EXPR_ATAN2:
-    case EXPR_FMOD:
-    case EXPR_FMA:
-        return function(p, e);
-    case EXPR_OP_COUNT:
-        break;
-    }
-    panic("expression %d", (int)e->op);
+    return PRINTERS[e->op] != NULL ? PRINTERS[e->op](p, e) : function(p, e);
 }
 
 const char *print_store(const struct printer *p, size_t tensor, const char *position,
