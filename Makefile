@@ -49,6 +49,7 @@ LIBS_verify/device := -ldl
 EMBED_synth         := $(wildcard prompts/*.txt synth/*.cuh)
 EMBED_memory        := $(wildcard memory/schema.sql)
 EMBED_verify/device := $(wildcard verify/device/prelude/*)
+EMBED_verify/check  := $(wildcard verify/check/*.cuh)
 
 comma := ,
 space := $() $()

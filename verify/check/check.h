@@ -8,6 +8,7 @@
 
 #include "solver/ir/ir.h"
 #include "verify/check/contracts.h"
+#include "verify/check/on_gpu.h"
 #include "verify/device/device.h"
 #include "verify/ptx/ptx.h"
 

@@ -11,6 +11,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#include "verify/device/gpu.h"
+
 /*
  * verify/device: NVRTC and the CUDA driver through dlopen, so one binary starts anywhere; sandboxed
  * compiles; cubins read in plain C.
@@ -81,7 +83,7 @@ struct compile_request {
     struct str source;
     const char *arch;    /* "sm_90a", "sm_90", "sm_80", "compute_90" (PTX only) */
     bool debug;          /* -G: no optimisation, so that undefined behaviour shows */
-    int64_t wall_ms;     /* 0 = 60 s */
+    int64_t wall_ms;     /* 0 = 60 s; counted in CPU time, 5 times as long on a busy machine */
     size_t memory_bytes; /* 0 = 4 GiB */
 };
 
