@@ -320,8 +320,8 @@ static void check_whole(struct reading *r)
     if (!r->any && r->ended)
         fail_garbage(r, "no choices", STR_LIT(""));
     if (!r->ended && fail(r, LLM_FAULT_CUT))
-        buf_printf(&r->what, "the reply was cut off after %zu events and %zu bytes of text",
-                   r->events, r->text.len);
+        buf_printf(&r->what, "the reply was cut off after %zu bytes of text (events: %zu)",
+                   r->text.len, r->events);
     if ((r->text.overflow || r->reasoning.overflow) && fail(r, LLM_FAULT_SIZE))
         buf_printf(&r->what, "the reply's text is over %d bytes", TEXT_BYTES_MAX);
 }

@@ -198,33 +198,40 @@ static void check_clocks(struct request *r)
         end_request(r, LLM_FAULT_STALL, "no answer for %.6g s", (double)o->first_ms / 1000);
 }
 
-static enum llm_fault fault_of(CURLcode code)
+/* NULL: curl's own words, which name host and cause. */
+struct failure {
+    CURLcode code;
+    enum llm_fault fault;
+    const char *text;
+};
+
+static struct failure failure_of(CURLcode code)
 {
-    static const struct {
-        CURLcode code;
-        enum llm_fault fault;
-    } rows[] = {
-        {CURLE_COULDNT_RESOLVE_HOST, LLM_FAULT_RESOLVE},
-        {CURLE_COULDNT_RESOLVE_PROXY, LLM_FAULT_RESOLVE},
-        {CURLE_COULDNT_CONNECT, LLM_FAULT_CONNECT},
-        {CURLE_OPERATION_TIMEDOUT, LLM_FAULT_CONNECT}, /* only connecting has curl's timeout */
-        {CURLE_SSL_CONNECT_ERROR, LLM_FAULT_TLS},
-        {CURLE_PEER_FAILED_VERIFICATION, LLM_FAULT_TLS},
-        {CURLE_SSL_CACERT_BADFILE, LLM_FAULT_TLS},
-        {CURLE_SSL_CERTPROBLEM, LLM_FAULT_TLS},
-        {CURLE_SSL_CIPHER, LLM_FAULT_TLS},
-        {CURLE_SSL_ISSUER_ERROR, LLM_FAULT_TLS},
-        {CURLE_USE_SSL_FAILED, LLM_FAULT_TLS},
-        {CURLE_RECV_ERROR, LLM_FAULT_RESET},
-        {CURLE_SEND_ERROR, LLM_FAULT_RESET},
-        {CURLE_GOT_NOTHING, LLM_FAULT_RESET},
-        {CURLE_PARTIAL_FILE, LLM_FAULT_RESET},
-        {CURLE_OUT_OF_MEMORY, LLM_FAULT_HEADERS}, /* one header line without end */
+    static const struct failure rows[] = {
+        {CURLE_COULDNT_RESOLVE_HOST, LLM_FAULT_RESOLVE, NULL},
+        {CURLE_COULDNT_RESOLVE_PROXY, LLM_FAULT_RESOLVE, NULL},
+        {CURLE_COULDNT_CONNECT, LLM_FAULT_CONNECT, NULL},
+        {CURLE_OPERATION_TIMEDOUT, LLM_FAULT_CONNECT,
+         NULL}, /* only connecting has curl's timeout */
+        {CURLE_SSL_CONNECT_ERROR, LLM_FAULT_TLS, NULL},
+        {CURLE_PEER_FAILED_VERIFICATION, LLM_FAULT_TLS, NULL},
+        {CURLE_SSL_CACERT_BADFILE, LLM_FAULT_TLS, NULL},
+        {CURLE_SSL_CERTPROBLEM, LLM_FAULT_TLS, NULL},
+        {CURLE_SSL_CIPHER, LLM_FAULT_TLS, NULL},
+        {CURLE_SSL_ISSUER_ERROR, LLM_FAULT_TLS, NULL},
+        {CURLE_USE_SSL_FAILED, LLM_FAULT_TLS, NULL},
+        {CURLE_RECV_ERROR, LLM_FAULT_RESET, "the connection broke"},
+        {CURLE_SEND_ERROR, LLM_FAULT_RESET, "the connection broke while sending"},
+        {CURLE_GOT_NOTHING, LLM_FAULT_RESET, "the connection was closed without an answer"},
+        {CURLE_PARTIAL_FILE, LLM_FAULT_RESET, "the connection was closed early"},
+        {CURLE_OUT_OF_MEMORY, LLM_FAULT_HEADERS, "the reply has a header line without end"},
+        {CURLE_UNSUPPORTED_PROTOCOL, LLM_FAULT_PROTOCOL, "the answer is no HTTP"},
+        {CURLE_WEIRD_SERVER_REPLY, LLM_FAULT_PROTOCOL, "the answer is no HTTP"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (rows[i].code == code)
-            return rows[i].fault;
-    return LLM_FAULT_PROTOCOL;
+            return rows[i];
+    return (struct failure){code, LLM_FAULT_PROTOCOL, NULL};
 }
 
 /* All failures are a bug or out of memory; curl's setters are macros over varargs. */
@@ -286,14 +293,17 @@ static CURLcode transfer(struct request *r, CURLM *multi)
     return message && message->msg == CURLMSG_DONE ? message->data.result : CURLE_OK;
 }
 
-/* How far the body had come. */
+/* What failed, and how far the body had come. */
 static void describe(struct request *r, CURLcode code, const char *error)
 {
-    const char *text = error[0] ? error : curl_easy_strerror(code);
+    struct failure failure = failure_of(code);
+    const char *text = failure.text;
+    if (!text)
+        text = error[0] ? error : curl_easy_strerror(code);
     if (r->body.len > 0)
-        end_request(r, fault_of(code), "%s, after %zu bytes", text, r->body.len);
+        end_request(r, failure.fault, "%s, after %zu bytes", text, r->body.len);
     else
-        end_request(r, fault_of(code), "%s", text);
+        end_request(r, failure.fault, "%s", text);
 }
 
 static bool write_frame(const struct request *r, int64_t status, int fd)

@@ -16,7 +16,7 @@
     X(TLS, "tls", false, USAGE,                                                                    \
       "no safe connection, so no key was sent; check https and host in --llm, and the machine's "  \
       "certificates")                                                                              \
-    X(RESET, "reset", true, NETWORK, "the server or a proxy closed the connection; try later")     \
+    X(RESET, "reset", true, NETWORK, "the server, a proxy or the network; try later")              \
     X(STALL, "stall", true, NETWORK, "the server is stuck or overloaded; try later")               \
     X(DEADLINE, "deadline", false, NETWORK, "allow more time, or ask for fewer tokens")            \
     X(SIZE, "size", false, LIMIT, "ask for fewer tokens, or check that --llm is a model server")   \

@@ -92,6 +92,10 @@ bool visit_read(struct visit *visit)
     while (!end) {
         if (!read_some(visit, &in))
             return false;
+        if (in.at[0] < 'A' || in.at[0] > 'Z') { /* such as TLS */
+            visit_answer(visit, 400, "", STR_LIT("no HTTP"));
+            return false;
+        }
         end = memmem(in.at, in.len, "\r\n\r\n", 4);
     }
     size_t head = (size_t)(end - in.at) + 4;

@@ -127,7 +127,7 @@ struct fault_case {
 
 static const struct fault_case faults[] = {
     {200, "", LLM_FAULT_CUT, "the reply's body is empty"},
-    {200, DELTA("hi"), LLM_FAULT_CUT, "the reply was cut off after 1 events and 2 bytes of text"},
+    {200, DELTA("hi"), LLM_FAULT_CUT, "the reply was cut off after 2 bytes of text (events: 1)"},
     {200, ": alive\n\n", LLM_FAULT_GARBAGE,
      "the reply is malformed: no JSON and no stream of events: \": alive\\x0a\\x0a\""},
     {200, "nonsense\x1b", LLM_FAULT_GARBAGE,
