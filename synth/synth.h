@@ -11,9 +11,10 @@
 /*
  * synth: between op, plan and source text.  Pure: data and text in, text out.
  *
- * The three writers of CUDA here share no code path that all could get wrong: emit_reference and
- * emit_naive print expressions, subscripts and loops each in its own file; the realiser has its own
- * as well.
+ * The reference shares no code with the candidates that both could get wrong: it has its own
+ * printer of expressions, subscripts and loops, and takes every extent as an argument that the host
+ * evaluates.  The two candidates (naive and realised) share one printer of expressions; what they
+ * get wrong, interpreter and reference show.
  */
 struct emitted {
     struct str cuda;                 /* device code with extern "C" entries */
@@ -24,7 +25,9 @@ struct emitted {
  * fp64 reference on the GPU or emulator: for each output tensor `y` the workspace "value:y" (f64,
  * one an element; i64 for integer outputs) and "bound:y" (f64), both laid out row-major like y.
  * Cooperative where outputs are few and reductions long; 64-bit indices.  Values and bounds mean
- * what INTERP_BOUND means.
+ * what INTERP_BOUND means; an infinite bound is its `open`: anything is accepted.  For integer and
+ * bool outputs a bound above 0 says that other values are possible, not which.  Temporaries have
+ * such workspaces too, where a negative bound means that the value may overflow.
  */
 bool emit_reference(struct arena *arena, const struct op *op, const struct track *track,
                     const char *arch, struct emitted *out, struct err *err) MUST_USE;
