@@ -35,9 +35,13 @@ struct shape_hints {
 enum { CHECK_SHAPES_MAX = 20 };
 bool shapes_derive(struct arena *arena, const struct op *op, const struct shape_hints *hints,
                    const struct shape **out, size_t *count, struct err *err) MUST_USE;
+bool guard_admits(const struct formula *guard, const struct bound_op *bound);
+
+/* ---- price.c ---- */
+
 /* Estimated warp instructions of an emulation at `bound`; INT64_MAX when it cannot be launched. */
 int64_t shape_price(const struct bound_op *bound, const struct manifest *manifest);
-bool guard_admits(const struct formula *guard, const struct bound_op *bound);
+bool formula_mentions(const struct formula *formula, struct str name);
 
 /* ---- literals.c ---- */
 

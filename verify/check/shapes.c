@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "base/rng.h"
 
 #include "verify/check/check_int.h"
@@ -30,7 +29,6 @@ enum {
     SHAPE_PRICE_MAX = 1 << 20,
     SHAPE_PRICE_GIVEN_MAX = 16 << 20, /* the spec asked for it */
     SHAPE_PRICE_COMPANION = 1 << 17,
-    PRICE_ELEMENT = 4, /* filling, copying and comparing one */
     SMALL_VALUE_MAX = 48,
     BALANCED_VALUE_MIN = 4,
 };
@@ -54,57 +52,6 @@ struct search {
     int64_t *prices;
     size_t count;
 };
-
-/* ---- prices ---- */
-
-/* Dim formulas may fail at a shape; then the shape is of no use here. */
-static bool threads_at(const struct manifest *manifest, const struct bound_op *bound, double *warps)
-{
-    struct err err;
-
-    *warps = 0;
-    for (size_t k = 0; k < manifest->kernel_count; k++) {
-        const struct manifest_kernel *kernel = &manifest->kernels[k];
-        double blocks = 1, threads = 1;
-
-        for (int i = 0; i < 3; i++) {
-            int64_t grid, block;
-
-            if (!formula_eval(kernel->grid[i], &bound->env, &grid, &err) ||
-                !formula_eval(kernel->block[i], &bound->env, &block, &err))
-                return false;
-            blocks *= (double)grid;
-            threads *= (double)block;
-        }
-        *warps += blocks * (double)num_ceil_div((int64_t)threads, 32);
-    }
-    return true;
-}
-
-static double declared_elements(const struct bound_op *bound)
-{
-    double elements = 0;
-
-    for (size_t t = 0; t < bound->op->declared_count; t++)
-        elements += (double)bound->tensors[t].count;
-    return elements;
-}
-
-int64_t shape_price(const struct bound_op *bound, const struct manifest *manifest)
-{
-    const struct op_count count = op_count(bound);
-    /* A scalar kernel needs about eight instructions a flop, in warps that are half full. */
-    double price = ((double)count.flops + (double)count.bytes_unfused / 4) * 8 / 16;
-    double warps;
-
-    price += declared_elements(bound) * PRICE_ELEMENT;
-    if (manifest != NULL) {
-        if (!threads_at(manifest, bound, &warps))
-            return INT64_MAX;
-        price += warps * 48;
-    }
-    return price < 1e18 ? (int64_t)price : INT64_MAX;
-}
 
 bool guard_admits(const struct formula *guard, const struct bound_op *bound)
 {
@@ -176,13 +123,6 @@ struct constants {
     struct ladder *ladder;
     const struct dim *dim;
 };
-
-static bool formula_mentions(const struct formula *formula, struct str name)
-{
-    return formula != NULL &&
-           ((formula->op == FORMULA_NAME && str_equal(formula->name, name)) ||
-            formula_mentions(formula->a, name) || formula_mentions(formula->b, name));
-}
 
 /* Constants that the dim meets directly: ceildiv(n, 256), N % 4, K <= 1024. */
 static void constants_of(const struct constants *constants, const struct formula *formula)
