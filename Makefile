@@ -84,7 +84,7 @@ isa_sources    := $(wildcard verify/ptx/isa_*.c)
 
 unique    = $(if $(1),$(firstword $(1)) $(call unique,$(filter-out $(firstword $(1)),$(1))))
 closure   = $(call unique,$(1) $(foreach d,$(DEPS_$(1)),$(call closure,$(d))))
-sources   = $(filter-out agent/main.c $(isa_sources),$(wildcard $(1)/*.c))
+sources   = $(filter-out agent/main.c agent/worker_main.c $(isa_sources),$(wildcard $(1)/*.c))
 isa_objs  = $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(filter $(1)/isa_%,$(isa_sources))))
 objects   = $(foreach m,$(1),$(patsubst %.c,$(BUILD)/%.o,$(call sources,$(m))) $(call isa_objs,$(m)) \
               $(EMBED_$(m):%=$(BUILD)/embed/%.o))
@@ -98,6 +98,7 @@ FUZZ         := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 TIDY         := $(BUILD)/tests/tidy/tidy
 RELAY        := $(BUILD)/tests/relay/relay
 PROGRAM      := $(BUILD)/$(PROG)
+WORKER       := $(BUILD)/$(PROG)-worker
 HEADERS      := $(wildcard $(addsuffix /*.h,$(MODULES)))
 CLANG_FORMAT  = $(shell sh tools/deps.sh which-clang-format)
 FORMAT        = $(shell find base solver synth memory verify agent tests -name '*.[ch]' \
@@ -109,7 +110,7 @@ FORMAT        = $(shell find base solver synth memory verify agent tests -name '
 .PHONY: all demo check check-all unit integration fuzz headers tidy format bless deps clean
 .PHONY: $(MODULES:%=unit/%)
 
-all: $(if $(wildcard agent/main.c),$(PROGRAM))
+all: $(if $(wildcard agent/main.c),$(PROGRAM)) $(WORKER)
 unit: $(UNIT)
 $(foreach m,$(MODULES),$(eval unit/$(m): $(filter $(BUILD)/tests/unit/$(m)/test_%,$(UNIT))))
 integration: $(INTEGRATION)
@@ -118,6 +119,15 @@ fuzz: $(FUZZ)
 $(PROGRAM): $(BUILD)/agent/main.o $(call objects,$(MODULES))
 	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(call libs,$(MODULES))
 	@ln -sfn $(notdir $(BUILD))/$(PROG) build/$(PROG)
+
+# The worker takes what it uses from the archives: no network, no database.  STATIC_JANSSON=1 makes
+# one that runs where libjansson is not installed.
+WORKER_MODULES := agent $(call unique,$(call closure,verify/evaluate))
+worker_libs    := $(call libs,$(WORKER_MODULES))
+$(WORKER): $(BUILD)/agent/worker_main.o $(call archives,$(WORKER_MODULES))
+	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(STATIC_JANSSON),-static-libgcc) -o $@ $< \
+	  -Wl,--start-group $(call archives,$(WORKER_MODULES)) -Wl,--end-group \
+	  $(if $(STATIC_JANSSON),$(worker_libs:-ljansson=-l:libjansson.a),$(worker_libs))
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

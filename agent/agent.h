@@ -32,6 +32,7 @@ int cmd_synth(const struct command *self, int argc, char **argv);
 int cmd_verify(const struct command *self, int argc, char **argv);
 int cmd_selftest(const struct command *self, int argc, char **argv);
 int cmd_doctor(const struct command *self, int argc, char **argv);
+int cmd_evaluate(const struct command *self, int argc, char **argv);
 
 /* Parses the arguments; false when the command ends here (help, usage), with its *status. */
 bool command_begin(const struct opt_command *command, int argc, char **argv,
@@ -125,6 +126,16 @@ struct products {
 bool products_write(struct arena *arena, const char *folder, const struct products *products,
                     struct err *err) MUST_USE;
 struct str verdict_json(struct arena *arena, const struct verdict *verdict);
+
+/* ---- pack.c: a bundle from a kernel and its manifest ---- */
+
+struct pack_args {
+    const char *file, *spec, *kernel;
+    const char *manifest, *plan, *gate; /* NULL = default */
+    int64_t samples;
+};
+int pack_bundle(const struct command *self, const struct pack_args *args,
+                const struct common *common);
 
 /* ---- verdict_text.c ---- */
 

@@ -315,7 +315,7 @@ static NORETURN void know(struct arena *arena, const struct gpu_job *job,
 
         answer.ok = ready && answer_one(&k, &question, &answer, &err);
         if (!answer.ok)
-            snprintf(answer.text, sizeof(answer.text), "%s", err.text);
+            memcpy(answer.text, err.text, sizeof(answer.text));
         answer.confirmed = k.confirmed;
         answer.wall_ns = clock_mono_ns() - start;
         if (!proc_write_all(shared->fd, &answer, sizeof(answer)))

@@ -12,26 +12,7 @@
 
 #include "verify/check/on_gpu_int.h"
 
-enum {
-    BLOCK = 256,
-    BLOCKS = 4096,
-    RANGES_MAX = 1024,
-    FLUSH_BYTES_MIN = 256 << 20,
-    ELEMENT_NONE = -1
-};
-
-/* gpu_tools.cuh: struct part */
-struct part {
-    int64_t compared, wrong, worst;
-    double got, want, bound, ratio;
-};
-/* gpu_tools.cuh: struct fill */
-struct fill_params {
-    int32_t type, kind, digits, domain;
-    uint32_t key[2];
-    double a, b;
-    int64_t low, span;
-};
+enum { BLOCK = 256, BLOCKS = 4096, RANGES_MAX = 1024, FLUSH_BYTES_MIN = 256 << 20 };
 
 /* ---- calling ---- */
 
@@ -106,7 +87,7 @@ bool gpu_tools_open(struct arena *arena, struct gpu *gpu, struct str image, stru
 #undef X
     if (!gpu_alloc(gpu, RANGES_MAX * 2 * sizeof(int64_t), &tools.ranges, err) ||
         !gpu_alloc(gpu, RANGES_MAX * sizeof(uint64_t), &tools.sums, err) ||
-        !gpu_alloc(gpu, BLOCKS * sizeof(struct part), &tools.parts, err) ||
+        !gpu_alloc(gpu, BLOCKS * sizeof(struct gpu_part), &tools.parts, err) ||
         !gpu_alloc(gpu, tools.flush_bytes, &tools.flush, err))
         return false;
     *out = tools;
@@ -188,7 +169,7 @@ bool gpu_checksum(const struct gpu_tools *tools, struct arena *scratch, uint64_t
 /* ---- data ---- */
 
 /* gpu_tools.cuh: enum element */
-static int element_of(enum dtype dtype)
+int gpu_element_of(enum dtype dtype)
 {
     switch (dtype) {
     case DTYPE_F64:
@@ -213,9 +194,9 @@ static int element_of(enum dtype dtype)
     case DTYPE_E4M3:
     case DTYPE_E5M2:
     case DTYPE_COUNT:
-        return ELEMENT_NONE;
+        return GPU_ELEMENT_NONE;
     }
-    return ELEMENT_NONE;
+    return GPU_ELEMENT_NONE;
 }
 
 bool gpu_fills_itself(const struct op *op, size_t tensor, enum data_class class)
@@ -223,15 +204,15 @@ bool gpu_fills_itself(const struct op *op, size_t tensor, enum data_class class)
     const struct tensor *t = &op->tensors[tensor];
     const bool is_float = dtype_is_float(t->dtype);
 
-    if (element_of(t->dtype) == ELEMENT_NONE)
+    if (gpu_element_of(t->dtype) == GPU_ELEMENT_NONE)
         return false;
     if (!is_float && (t->fill.kind == FILL_NORMAL || t->fill.kind == FILL_UNIFORM))
         return false;
     return class == DATA_SPEC || class == DATA_ZERO_MEAN || !is_float || t->fill.kind == FILL_MASK;
 }
 
-static bool fill_params_of(const struct gpu_filling *filling, size_t tensor,
-                           struct fill_params *out, struct err *err)
+bool gpu_fill_params_of(const struct gpu_filling *filling, size_t tensor,
+                        struct gpu_fill_params *out, struct err *err)
 {
     const struct tensor *t = &filling->bound->op->tensors[tensor];
     const struct rng_key key = rng_key_derive(filling->secret, (uint32_t)tensor, filling->call);
@@ -240,8 +221,8 @@ static bool fill_params_of(const struct gpu_filling *filling, size_t tensor,
     const bool positive = t->fill.kind == FILL_UNIFORM && t->fill.a > 0;
     int64_t high = 0;
 
-    *out = (struct fill_params){
-        .type = element_of(t->dtype),
+    *out = (struct gpu_fill_params){
+        .type = gpu_element_of(t->dtype),
         .kind = (int32_t)t->fill.kind,
         .digits =
             dtype_is_float(t->dtype) ? (int32_t)fmin(24, -log2(dtype_unit_roundoff(t->dtype))) : 24,
@@ -269,12 +250,12 @@ bool gpu_fill(const struct gpu_tools *tools, struct arena *scratch,
               const struct gpu_filling *filling, size_t tensor, uint64_t at, struct err *err)
 {
     const struct bound_tensor *shape = &filling->bound->tensors[tensor];
-    struct fill_params params;
+    struct gpu_fill_params params;
     struct call call;
     void *host;
 
     if (gpu_fills_itself(filling->bound->op, tensor, filling->class)) {
-        if (!fill_params_of(filling, tensor, &params, err))
+        if (!gpu_fill_params_of(filling, tensor, &params, err))
             return false;
         call_begin(&call, tools->fill, blocks_for(shape->count));
         call_u64(&call, at);
@@ -290,7 +271,7 @@ bool gpu_fill(const struct gpu_tools *tools, struct arena *scratch,
 
 /* ---- comparison ---- */
 
-static void take(struct comparison *into, const struct part *part)
+static void take(struct comparison *into, const struct gpu_part *part)
 {
     into->compared += part->compared;
     into->wrong += part->wrong;
@@ -308,15 +289,15 @@ bool gpu_compare(const struct gpu_tools *tools, const struct gpu_comparison *wha
 {
     const uint32_t blocks = blocks_for(what->count) < 1024 ? blocks_for(what->count) : 1024;
     const double largest = dtype_is_float(what->dtype) ? dtype_max(what->dtype) : 0;
-    struct part parts[1024];
+    struct gpu_part parts[1024];
     struct call call;
 
-    if (element_of(what->dtype) == ELEMENT_NONE)
+    if (gpu_element_of(what->dtype) == GPU_ELEMENT_NONE)
         return err_raise(err, ERR_UNSUPPORTED, "%s outputs cannot be compared on the GPU",
                          dtype_name(what->dtype));
     call_begin(&call, tools->compare, blocks);
     call_u64(&call, what->got);
-    call_int(&call, element_of(what->dtype));
+    call_int(&call, gpu_element_of(what->dtype));
     call_u64(&call, what->value);
     call_u64(&call, what->bounds);
     call_u64(&call, (uint64_t)what->count);

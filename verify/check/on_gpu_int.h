@@ -63,6 +63,20 @@ bool gpu_poison(const struct gpu_tools *tools, uint64_t at, size_t bytes, uint64
 bool gpu_flush(const struct gpu_tools *tools, uint64_t seed, struct err *err) MUST_USE;
 bool gpu_scrub(const struct gpu_tools *tools, uint64_t seed, struct err *err) MUST_USE;
 
+/* Layouts and numbers of gpu_tools.cuh: struct part, struct fill, enum element. */
+struct gpu_part {
+    int64_t compared, wrong, worst;
+    double got, want, bound, ratio;
+};
+struct gpu_fill_params {
+    int32_t type, kind, digits, domain;
+    uint32_t key[2];
+    double a, b;
+    int64_t low, span;
+};
+enum { GPU_ELEMENT_NONE = -1 };
+int gpu_element_of(enum dtype dtype);
+
 struct gpu_filling {
     const struct bound_op *bound;
     enum data_class class;
@@ -74,6 +88,8 @@ struct gpu_filling {
 bool gpu_fill(const struct gpu_tools *tools, struct arena *scratch,
               const struct gpu_filling *filling, size_t tensor, uint64_t at,
               struct err *err) MUST_USE;
+bool gpu_fill_params_of(const struct gpu_filling *filling, size_t tensor,
+                        struct gpu_fill_params *out, struct err *err) MUST_USE;
 bool gpu_fills_itself(const struct op *op, size_t tensor, enum data_class class);
 
 /* These wait. */
@@ -148,7 +164,7 @@ struct reference {
 };
 struct reference_answer {
     bool ok;
-    char text[400]; /* when not ok */
+    char text[ERR_TEXT_BYTES]; /* when not ok */
     int64_t compared, wrong, elements;
     int64_t confirmed; /* reference elements held against the interpreter, at the first request */
     size_t tensor;     /* of the worst element */

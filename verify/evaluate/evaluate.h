@@ -94,4 +94,40 @@ bool bundle_read(struct arena *arena, const char *path, const struct bundle **ou
 bool bundle_write_file(const char *path, const struct bundle *bundle, struct err *err) MUST_USE;
 bool bundle_write_folder(const char *folder, const struct bundle *bundle, struct err *err) MUST_USE;
 
+/* ---- bundle in, verdict out ---- */
+
+struct evaluate_options {
+    struct compiler *compiler; /* NULL: bundles with CUDA source, and GPUs, are out of reach */
+    const struct cache *cache; /* of emulations; NULL = none */
+    const struct driver_info *driver; /* GPU 0 of it runs candidates; NULL = no GPU */
+    bool gpu_only;                    /* start at the gate "gpu": the emulator has had its turn */
+};
+
+/*
+ * All gates up to the bundle's last one.  Without a GPU the verdict is the emulator's.  What the
+ * emulator cannot run (`unsupported`) the GPU decides.  False when no verdict was possible: the
+ * bundle's parts contradict each other, or the machine failed.
+ */
+bool evaluate_bundle(struct arena *arena, const struct bundle *bundle,
+                     const struct evaluate_options *options, struct check_products *products,
+                     struct verdict *verdict, struct err *err) MUST_USE;
+
+/*
+ * Every bundle in a folder (NAME.json or NAME/), one after the other in order of names; each leaves
+ * OUT/NAME.verdict.json, replaced as a whole.  A bundle that cannot be read or judged leaves an
+ * `infrastructure` verdict and does not stop the others.
+ */
+struct evaluate_report {
+    void (*show)(void *context, size_t number, size_t count, const char *name,
+                 const struct verdict *verdict);
+    void *context;
+};
+struct evaluate_tally {
+    size_t bundles, judged, accepted; /* judged: all but `infrastructure` */
+};
+enum { EVALUATE_BUNDLES_MAX = 100000 };
+bool evaluate_folder(const char *in, const char *out, const struct evaluate_options *options,
+                     const struct evaluate_report *report, struct evaluate_tally *tally,
+                     struct err *err) MUST_USE;
+
 #endif
