@@ -341,20 +341,22 @@ static bool check_manifest(const struct block *block, struct err *err)
 
 /* ---- the reply ---- */
 
-/* Some servers leave a model's thoughts in the text, drafts of code among them. */
+/* Some servers leave a model's thoughts in the text, drafts of code among them; some of these drop
+ * the mark that opens them. */
 static bool skip_thoughts(struct str *text, struct err *err)
 {
     static const char open[] = "<think>", close[] = "</think>";
-    struct str rest = trim(*text);
-    if (!str_has_prefix(rest, str_from(open)))
-        return true;
-    const char *end = find(rest, close);
-    if (!end)
+    bool any = false;
+    const char *end;
+    while ((end = find(*text, close)) != NULL) {
+        const char *from = end + sizeof(close) - 1;
+        *text = (struct str){from, (size_t)(text->at + text->len - from)};
+        any = true;
+    }
+    if (!any && str_has_prefix(trim(*text), str_from(open)))
         return err_raise(err, ERR_SYNTAX,
                          "your reply was cut off while you were thinking. Think less, and give the "
                          "two blocks.");
-    const char *from = end + sizeof(close) - 1;
-    *text = (struct str){from, (size_t)(text->at + text->len - from)};
     return true;
 }
 
