@@ -51,6 +51,7 @@ static bool fail(struct reading *r, enum llm_fault fault)
         return false;
     r->fault = fault;
     buf_init(&r->what, r->arena, WHAT_BYTES_MAX);
+    buf_text(&r->what, "");
     return true;
 }
 
@@ -367,7 +368,7 @@ static void read_reason(struct reading *r, struct str raw)
         return;
     }
     if (fail(r, LLM_FAULT_PROTOCOL))
-        escape_print(&r->what, raw, QUOTE_BYTES_MAX);
+        escape_print(&r->what, raw.len ? raw : STR_LIT("no answer"), QUOTE_BYTES_MAX);
 }
 
 static void read_refusal(struct reading *r, int64_t status, struct str body)

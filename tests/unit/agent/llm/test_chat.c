@@ -171,6 +171,7 @@ static const struct fault_case faults[] = {
     {599, "", LLM_FAULT_SERVER, "HTTP 599"},
     {0, "stall: no byte for 60 s", LLM_FAULT_STALL, "no byte for 60 s"},
     {0, "connect: refused", LLM_FAULT_CONNECT, "refused"},
+    {0, "", LLM_FAULT_PROTOCOL, "no answer"},
     {0, "unknown\n", LLM_FAULT_PROTOCOL, "unknown\\x0a"},
 };
 
