@@ -31,8 +31,8 @@ enum {
     BUDGET_FACTOR = 96,
     BUDGET_MAX = 1 << 29,
     /* Past this many warp instructions in all, classes and seeds are left out that earlier shapes
-     * have seen.  TUNING: about 40 ns each with all checks, so two to three seconds. */
-    WORK_MAX = 48 << 20,
+     * have seen.  TUNING: about 40 ns each with all checks, so about a second. */
+    WORK_MAX = 20 << 20,
 };
 /* Of what one data set and its runs may use; the worker has its own limit besides. */
 static const size_t scratch_bytes_max = (size_t)6 << 30;

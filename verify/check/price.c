@@ -14,7 +14,7 @@
 /* TUNING: counted on the kernels of tests/cases and on realised ones (emu.*.warp_insns). */
 static const double insns_a_flop = 8.0 / 16; /* scalar code in warps that are half full */
 static const double insns_a_tile_flop = 0.08;
-static const double insns_a_warp = 48;
+static const double insns_a_warp = 120;
 static const double insns_an_element = 4; /* filling, copying and comparing one */
 
 bool formula_mentions(const struct formula *formula, struct str name)

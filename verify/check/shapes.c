@@ -26,9 +26,9 @@ enum {
     TRIES_MAX = 96,
     /* In warp instructions, about 40 ns each with all checks.  TUNING: the priciest two shapes see
      * some 30 launches each, and a candidate should take a few seconds. */
-    SHAPE_PRICE_MAX = 1 << 20,
+    SHAPE_PRICE_MAX = 3 << 18,
     SHAPE_PRICE_GIVEN_MAX = 16 << 20, /* the spec asked for it */
-    SHAPE_PRICE_COMPANION = 1 << 17,
+    SHAPE_PRICE_COMPANION = 3 << 15,
     SMALL_VALUE_MAX = 48,
     BALANCED_VALUE_MIN = 4,
 };
