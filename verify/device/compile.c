@@ -3,7 +3,7 @@
  *
  * A compile ends in one of the compile_ends and that is a result, however hostile the source was;
  * errors are left for the machine (no NVRTC, no fork, an architecture that NVRTC does not know).
- * A server that is lost is started again once; a source that loses it twice has crashed it.
+ * A server that is lost is started again; a source that loses it twice has crashed it.
  *
  * Results that are functions of source, options, NVRTC and headers are cached under a hash of those
  * (COMPILE_OK, COMPILE_FAILED, COMPILE_OUTPUT); deadlines, memory and crashes depend on the day and
@@ -36,6 +36,8 @@ enum {
     WALL_MS_DEFAULT = 60 * 1000,
     REASON_BYTES_MAX = 600,
     LOAD_MS = 30 * 1000, /* for a fresh child to load NVRTC */
+    SERVER_ATTEMPTS = 4,
+    LOAD_FACTOR = 5, /* a deadline is CPU time, and this much wall time on a busy machine */
     CACHE_MAGIC = 0x31636377,
     /* Changes whenever options, prelude handling or this payload do. */
     CACHE_VERSION = 1,
@@ -368,7 +370,7 @@ static void judge_dead(struct arena *arena, const struct proc_result *child,
         out->why = format(arena,
                           "still compiling after %.1f s: templates, macros or unrolling "
                           "without end",
-                          (double)limits->wall_ms / 1000);
+                          (double)limits->wall_ms / 1000 / LOAD_FACTOR);
         return;
     case PROC_OUTPUT:
         out->end = COMPILE_OUTPUT;
@@ -483,38 +485,44 @@ static bool run_fresh(struct compiler *compiler, struct arena *scratch,
     return proc_fork(scratch, fresh_child, &work, &limits, child, err);
 }
 
-/* Twice at most: a server that was killed from outside is no fault of the source. */
+/* A server that was killed from outside is no fault of the source, so it gets a second one; a
+ * source in which two servers are lost has crashed them. */
 static bool run_served(struct compiler *compiler, struct arena *scratch,
                        const struct compile_job *job, const struct proc_limits *limits,
                        struct proc_result *child, struct err *err)
 {
-    for (int attempt = 0; attempt < 2; attempt++) {
-        if (compiler->server.pid == 0 &&
-            !compile_server_start(&compiler->options.paths, &compiler->server, err))
+    struct compile_server *server = &compiler->server;
+    int lost_compiling = 0;
+    for (int attempt = 0; attempt < SERVER_ATTEMPTS; attempt++) {
+        enum compile_relay relay = RELAY_OK;
+        if (server->pid == 0)
+            relay = compile_server_start(&compiler->options.paths, server, err);
+        if (relay == RELAY_FAILED)
             return false;
-        switch (compile_server_run(&compiler->server, scratch, job, limits, child, err)) {
-        case RELAY_OK:
+        if (relay == RELAY_LOST)
+            continue;
+        relay = compile_server_run(server, scratch, job, limits, child, err);
+        if (relay != RELAY_LOST)
+            return relay == RELAY_OK;
+        if (++lost_compiling == 2) {
+            *child = (struct proc_result){.end = PROC_SIGNALLED, .status = SIGABRT};
             return true;
-        case RELAY_FAILED:
-            return false;
-        case RELAY_LOST:
-            break;
         }
     }
-    *child = (struct proc_result){.end = PROC_SIGNALLED, .status = SIGABRT};
-    return true;
+    return false;
 }
 
 static bool run_job(struct compiler *compiler, struct arena *scratch, const struct compile_job *job,
                     const struct compile_request *request, struct outcome *out, struct err *err)
 {
     struct proc_result child;
+    int64_t wall_ms = request->wall_ms ? request->wall_ms : WALL_MS_DEFAULT;
     struct proc_limits limits = {
-        .wall_ms = request->wall_ms ? request->wall_ms : WALL_MS_DEFAULT,
+        .wall_ms = LOAD_FACTOR * wall_ms,
+        .cpu_s = (wall_ms + 999) / 1000,
         .memory_bytes = request->memory_bytes ? request->memory_bytes : memory_default,
         .output_bytes_max = COMPILE_FRAME_BYTES_MAX,
     };
-    limits.cpu_s = limits.wall_ms / 1000 + 2;
     bool ran = compiler->options.no_server
                    ? run_fresh(compiler, scratch, job, limits, &child, err)
                    : run_served(compiler, scratch, job, &limits, &child, err);

@@ -297,11 +297,10 @@ static NORETURN void server_main(const struct device_paths *paths)
 
 /* ---- the parent's side ---- */
 
-bool compile_server_start(const struct device_paths *paths, struct compile_server *server,
-                          struct err *err)
+static bool spawn_server(const struct device_paths *paths, struct compile_server *server,
+                         struct err *err)
 {
     int fds[2];
-    struct reply hello;
     pid_t parent = getpid();
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
         return err_raise(err, ERR_CHILD, "no socket for the compile server: %s", strerror(errno));
@@ -317,17 +316,28 @@ bool compile_server_start(const struct device_paths *paths, struct compile_serve
         return err_raise(err, ERR_CHILD, "fork: %s", strerror(errno));
     }
     *server = (struct compile_server){(int)pid, fds[0]};
+    return true;
+}
+
+enum compile_relay compile_server_start(const struct device_paths *paths,
+                                        struct compile_server *server, struct err *err)
+{
+    struct reply hello;
+    if (!spawn_server(paths, server, err))
+        return RELAY_FAILED;
     int64_t deadline = clock_mono_ns() + START_MS * (int64_t)1000000;
     if (!receive_all(server->fd, &hello, sizeof(hello), deadline) || hello.magic != SERVER_MAGIC) {
         compile_server_stop(server);
-        return err_raise(err, ERR_CHILD, "the compile server died or hung while it loaded NVRTC");
+        err_raise(err, ERR_CHILD, "the compile server died or hung while it loaded NVRTC");
+        return RELAY_LOST;
     }
     if (!hello.ok) {
         compile_server_stop(server);
         hello.err_text[REPLY_ERR_BYTES - 1] = '\0';
-        return err_raise(err, (enum err_code)hello.err_code, "%s", hello.err_text);
+        err_raise(err, (enum err_code)hello.err_code, "%s", hello.err_text);
+        return RELAY_FAILED;
     }
-    return true;
+    return RELAY_OK;
 }
 
 void compile_server_stop(struct compile_server *server)
@@ -389,6 +399,7 @@ enum compile_relay compile_server_run(struct compile_server *server, struct aren
     if (!send_job(server->fd, job, limits) ||
         !receive_reply(server->fd, arena, deadline, &reply, &out)) {
         compile_server_stop(server);
+        err_raise(err, ERR_CHILD, "the compile server died or hung while it compiled");
         return RELAY_LOST;
     }
     if (!reply.ok) {

@@ -172,14 +172,15 @@ struct compile_server {
     int pid; /* 0 = not running */
     int fd;
 };
-bool compile_server_start(const struct device_paths *paths, struct compile_server *server,
-                          struct err *err) MUST_USE;
-void compile_server_stop(struct compile_server *server);
-
 enum compile_relay { RELAY_OK, RELAY_LOST, RELAY_FAILED };
 
-/* One job through the server.  RELAY_LOST: the server died or hung and has been stopped;
- * RELAY_FAILED with *err: it answered that it cannot compile. */
+/* RELAY_LOST: the server died or hung and has been stopped, *err says when; RELAY_FAILED with *err:
+ * it answered that it cannot. */
+enum compile_relay compile_server_start(const struct device_paths *paths,
+                                        struct compile_server *server, struct err *err) MUST_USE;
+void compile_server_stop(struct compile_server *server);
+
+/* One job through the server. */
 enum compile_relay compile_server_run(struct compile_server *server, struct arena *arena,
                                       const struct compile_job *job,
                                       const struct proc_limits *limits, struct proc_result *result,
