@@ -6,7 +6,8 @@ folder=tests/golden/help
 scratch=build/scratch/golden-help
 mkdir -p "$folder" "$scratch"
 status=0
-for topic in '' synth verify selftest doctor help version; do
+topics=$("$PROGRAM" help | sed -n 's/^  \([a-z-]*\)  *[A-Z].*/\1/p')
+for topic in '' $topics; do
     file=${topic:-warpwright}.txt
     "$PROGRAM" help $topic >"$scratch/$file"
     if [ "${BLESS:-}" ]; then
@@ -14,9 +15,5 @@ for topic in '' synth verify selftest doctor help version; do
     else
         diff -u "$folder/$file" "$scratch/$file" || status=1
     fi
-done
-# Every command that the overview names has a text here.
-for topic in $("$PROGRAM" help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
-    [ -e "$folder/$topic.txt" ] || { echo "no $folder/$topic.txt"; status=1; }
 done
 exit $status

@@ -46,7 +46,7 @@ static const struct verify_case shared[] = {
     {"h25_accumulate_unzeroed", CHEATS, VALIDITY_WRONG},
     {"h26_launch_fails", CHEATS, VALIDITY_RESOURCES},
     {"h27_misaligned_vec", CHEATS, VALIDITY_LAUNCH_ERROR},
-    {"h28_alias_assumption", CHEATS, VALIDITY_WRONG},
+    {"h28_alias_assumption", CHEATS, VALIDITY_RACE},
     {"h30_bf16_inputs", CHEATS, VALIDITY_WRONG},
     {"h30b_tf32_inputs", CHEATS, VALIDITY_WRONG},
     {"h32_unsafe_softmax", CHEATS, VALIDITY_WRONG},
