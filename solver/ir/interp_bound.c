@@ -42,7 +42,13 @@
  * a factor, factors computed in another order).  Rounding both factors has a standard deviation of
  * 0.59 u_in in that unit, so 4 is seven of them; bf16 on a tf32 track is eight times larger.
  *
- * Exact integers below 1 / u cost nothing, in any order.
+ * An addition costs u times its operands' size, not its result's, because honest kernels distribute
+ * what follows: (x - mean) * scale + shift is also x * scale + (shift - mean * scale).  And twice
+ * that where an operand was computed, so that p - q + b may be p + (b - q).
+ *
+ * Exact integers below 1 / u cost nothing, in any order, in an output or a contraction.  Other sums
+ * are steps towards something that may be reached without them: Welford's running mean of integers
+ * is no integer.
  *
  * In f64 the value that candidates are compared with is itself rounded like theirs: u counts twice.
  *
@@ -168,7 +174,8 @@ static double bound_add(const struct limits *t, const struct ball *x, const stru
         return moved;
     if (y->b == 0 && y->v == 0)
         return moved;
-    return moved + rounding(t, fabs(v) + moved);
+    double size = fabs(x->v) + fabs(y->v) + moved;
+    return moved + rounding(t, moved > 0 ? 2 * size : size);
 }
 
 static double bound_mul(const struct limits *t, double x, double bx, double y, double by, double v)
@@ -644,7 +651,8 @@ double bound_sum(const struct kernel *k, const struct acc *acc, size_t at, int64
         double random = 4 * k->factor_roundoff * sqrt(acc->field[ACC_SQUARE][at]);
         b += random + fabs(acc->field[ACC_ROUND_A][at]) + fabs(acc->field[ACC_ROUND_B][at]);
     }
-    if (acc->field[ACC_INEXACT][at] != 0 || acc->field[ACC_ABS][at] > k->limits.whole)
+    if (!k->keeps_exact || acc->field[ACC_INEXACT][at] != 0 ||
+        acc->field[ACC_ABS][at] > k->limits.whole)
         b += sum_loss(k, acc, at, (double)count);
     if (acc->field[ACC_PEAK][at] + b > k->limits.max)
         return INFINITY;

@@ -117,6 +117,7 @@ struct kernel {
     struct limits limits; /* of dtype */
     enum summation summation;
     bool is_product;     /* a sum of products of two reads */
+    bool keeps_exact;    /* sums of integers are exact in every honest kernel */
     bool is_split;       /* and of f32 factors, which tensor cores take in parts */
     bool is_contraction; /* and a factor at least may be rounded on this track */
     size_t factors[2];
