@@ -14,7 +14,13 @@
 #include "verify/device/device.h"
 
 static const size_t arena_bytes = (size_t)1 << 30;
-enum { WALL_MS = 60 * 1000, WAIT_STEPS = 400, STEP_US = 25 * 1000, EXIT_SKIP = 77 };
+enum {
+    WALL_MS = 60 * 1000,
+    WAIT_STEPS = 1200,
+    SEEN_STEPS = 6,
+    STEP_US = 25 * 1000,
+    EXIT_SKIP = 77
+};
 
 /* About a second in the front end, whatever the machine. */
 static const char slow[] =
@@ -86,18 +92,25 @@ static enum compile_end compile(struct compiler *compiler, struct arena *arena, 
     return result.end;
 }
 
-/* A process that kills the test's server, `times` times, whenever a compile runs in it. */
+/* A process that kills the test's server, `times` times, when it has seen the same compile in it
+ * for a while: a server that starts has short-lived children, too. */
 static pid_t start_killer(int times)
 {
     long victim = getpid();
+    long last = 0;
+    int seen = 0;
     pid_t pid = fork();
     if (pid != 0)
         return pid;
     for (int killed = 0, step = 0; killed < times && step < WAIT_STEPS * times; step++) {
         long server = child_of(victim, getpid());
-        if (server && child_of(server, 0)) {
+        long worker = server ? child_of(server, 0) : 0;
+        seen = worker && worker == last ? seen + 1 : 0;
+        last = worker;
+        if (seen >= SEEN_STEPS) {
             kill((pid_t)server, SIGKILL);
             killed++;
+            seen = 0;
         }
         usleep(STEP_US);
     }
