@@ -10,6 +10,7 @@
 #include "verify/ptx/exec_int.h"
 #include "verify/ptx/mem_int.h"
 #include "verify/ptx/numeric_int.h"
+#include "verify/ptx/warp_int.h"
 
 static uint64_t integer_op(enum atom_op op, uint64_t old, uint64_t b, bool less)
 {
@@ -144,10 +145,8 @@ const struct insn *exec_atom(struct warp *w, const struct insn *in)
         changed |= in->size == 16 ? update128(w, in, lane, at) : update(w, in, lane, at);
     }
     w->run->counts.atomics += w->lanes;
-    if (!changed)
-        w->block->polls++;
     if (w->block->strong_global)
         clock_acquire_global(w);
     w->block->strong_global = false;
-    return in + 1;
+    return changed ? in + 1 : warp_poll(w, in + 1);
 }

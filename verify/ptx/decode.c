@@ -326,9 +326,10 @@ static void find_constants(struct decoder *d)
     }
     for (size_t i = 0; i < d->ast_func->insn_count; i++) {
         const struct ast_insn *a = &d->ast_func->insns[i];
+        if (a->mnemonic != MN_mov || a->guard != NO_REG || a->count != 2)
+            continue;
         const struct ast_operand *o = &d->ast->operands[a->first];
-        if (a->mnemonic != MN_mov || a->guard != NO_REG || a->count != 2 ||
-            o->kind != OPERAND_REG || o[1].kind != OPERAND_IMM || o[1].negated)
+        if (o->kind != OPERAND_REG || o[1].kind != OPERAND_IMM || o[1].negated)
             continue;
         int bits = type_bits(type_at(a, 0));
         bool fits = bits == d->ast_func->regs[o->reg].bits && (bits == 32 || bits == 64) &&

@@ -181,13 +181,15 @@ size_t lex_number(struct str text, size_t at, struct token *token)
     return lex_integer(text, at, octal ? at + 1 : at, octal ? 8 : 10, token);
 }
 
+/* Directives end at the next dot: ".reg.b16" is two of them. */
 static size_t word_length(const struct lexer *lexer)
 {
     size_t len = 1;
+    bool directive = peek(lexer, 0) == '.';
     for (;;) {
         char c = peek(lexer, len);
         char after = peek(lexer, len + 1);
-        if (is_word(c) || (c == '.' && is_word(after)))
+        if (is_word(c) || (c == '.' && !directive && is_word(after)))
             len++;
         else if (c == ':' && after == ':' && is_word(peek(lexer, len + 2)))
             len += 2;

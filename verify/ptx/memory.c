@@ -14,7 +14,7 @@
 #include "verify/ptx/fault_int.h"
 #include "verify/ptx/mem_int.h"
 
-enum { SECTOR_BYTES = 32, BANKS = 32 };
+enum { SECTOR_BYTES = 32, BANKS = 32, POLL_STREAK = 4000 };
 
 /* ---- regions ---- */
 
@@ -218,6 +218,13 @@ static bool check_bounds(struct warp *w, const struct insn *in, int lane, const 
     return true;
 }
 
+/* Does the access look at what is there?  An exchange whose old value is dropped does not. */
+static bool looks(const struct insn *in, enum mem_access access)
+{
+    return access == MEM_READ || access == MEM_PLAIN_READ ||
+           (access == MEM_ATOMIC && in->mode != ATOM_EXCH);
+}
+
 /* Local memory and buffers: was what is read ever written? */
 static bool check_written(struct warp *w, const struct insn *in, int lane, const struct target *t,
                           uint32_t bytes, enum mem_access access)
@@ -230,7 +237,7 @@ static bool check_written(struct warp *w, const struct insn *in, int lane, const
     }
     if (!init)
         return true;
-    if (access != MEM_WRITE && w->run->check) {
+    if (looks(in, access) && w->run->check) {
         uint32_t written = 0;
         for (uint32_t i = 0; i < bytes; i++)
             written += init[at + i] != 0;
@@ -267,7 +274,7 @@ static bool check_race(struct warp *w, const struct insn *in, int lane, struct t
                        uint32_t bytes, enum mem_access access)
 {
     bool strong = in->strong || access == MEM_ATOMIC;
-    bool reads = access == MEM_READ || (access == MEM_ATOMIC && in->mode != ATOM_EXCH);
+    bool reads = looks(in, access);
     if (t->block && t->block->shadow.write_time) {
         uint32_t grain = w->run->shared_grain;
         uint32_t first = (uint32_t)t->offset >> grain;
@@ -349,8 +356,10 @@ bool mem_load_slow(struct warp *w, const struct insn *in)
             return false;
         put_lane(w, in, lane, from);
     }
-    if (in->strong && w->block->strong_global)
-        w->block->polls++;
+    if (in->strong) {
+        w->block->polls += w->block->strong_global;
+        w->streak += POLL_STREAK;
+    }
     return finish_strong(w, in);
 }
 

@@ -7,36 +7,41 @@
 
 enum { CLOCK_NS = 1, SM_COUNT = 132 };
 
-static void block_cluster(const struct warp *w, uint32_t ctaid[3], uint32_t clusterid[3])
+/* Coordinates: of blocks, of the grid, of clusters. */
+static uint64_t coordinate(const struct warp *w, enum sreg first, uint32_t axis)
 {
-    const uint32_t *dims = w->run->cluster_dims;
-    for (int i = 0; i < 3; i++) {
-        ctaid[i] = w->block->id[i] % dims[i];
-        clusterid[i] = w->block->id[i] / dims[i];
+    const struct run *run = w->run;
+    switch (first) {
+    case SREG_ntid_x:
+        return run->launch->block[axis];
+    case SREG_ctaid_x:
+        return w->block->id[axis];
+    case SREG_nctaid_x:
+        return run->launch->grid[axis];
+    case SREG_cluster_ctaid_x:
+        return w->block->id[axis] % run->cluster_dims[axis];
+    case SREG_cluster_nctaid_x:
+        return run->cluster_dims[axis];
+    case SREG_clusterid_x:
+        return w->block->id[axis] / run->cluster_dims[axis];
+    default:
+        return run->grid_clusters[axis];
     }
 }
 
 /* What is the same for all lanes of a warp. */
 static uint64_t uniform(const struct warp *w, enum sreg sreg)
 {
+    static const enum sreg vectors[] = {
+        SREG_ntid_x,           SREG_ctaid_x,     SREG_nctaid_x,     SREG_cluster_ctaid_x,
+        SREG_cluster_nctaid_x, SREG_clusterid_x, SREG_nclusterid_x,
+    };
     const struct run *run = w->run;
-    const struct ptx_launch *l = run->launch;
-    uint32_t in_cluster[3], cluster[3];
-    block_cluster(w, in_cluster, cluster);
     uint64_t clock = run->executed * CLOCK_NS;
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
+        if (sreg >= vectors[i] && sreg < vectors[i] + 3)
+            return coordinate(w, vectors[i], sreg - vectors[i]);
     switch (sreg) {
-    case SREG_ntid_x:
-    case SREG_ntid_y:
-    case SREG_ntid_z:
-        return l->block[sreg - SREG_ntid_x];
-    case SREG_ctaid_x:
-    case SREG_ctaid_y:
-    case SREG_ctaid_z:
-        return w->block->id[sreg - SREG_ctaid_x];
-    case SREG_nctaid_x:
-    case SREG_nctaid_y:
-    case SREG_nctaid_z:
-        return l->grid[sreg - SREG_nctaid_x];
     case SREG_warpid:
         return w->index;
     case SREG_nwarpid:
@@ -54,7 +59,7 @@ static uint64_t uniform(const struct warp *w, enum sreg sreg)
     case SREG_globaltimer_hi:
         return clock >> 32;
     case SREG_dynamic_smem_size:
-        return l->dynamic_shared;
+        return run->launch->dynamic_shared;
     case SREG_total_smem_size:
     case SREG_aggr_smem_size:
         return run->shared_bytes;
@@ -62,42 +67,15 @@ static uint64_t uniform(const struct warp *w, enum sreg sreg)
         return run->grid_workspace >> 32;
     case SREG_envreg2:
         return run->grid_workspace & UINT32_MAX;
-    case SREG_cluster_ctaid_x:
-    case SREG_cluster_ctaid_y:
-    case SREG_cluster_ctaid_z:
-        return in_cluster[sreg - SREG_cluster_ctaid_x];
-    case SREG_cluster_nctaid_x:
-    case SREG_cluster_nctaid_y:
-    case SREG_cluster_nctaid_z:
-        return run->cluster_dims[sreg - SREG_cluster_nctaid_x];
-    case SREG_clusterid_x:
-    case SREG_clusterid_y:
-    case SREG_clusterid_z:
-        return cluster[sreg - SREG_clusterid_x];
-    case SREG_nclusterid_x:
-    case SREG_nclusterid_y:
-    case SREG_nclusterid_z:
-        return run->grid_clusters[sreg - SREG_nclusterid_x];
     case SREG_cluster_ctarank:
         return w->block->rank;
     case SREG_cluster_nctarank:
         return run->cluster_size;
     case SREG_is_explicit_cluster:
         return run->cluster_size > 1;
-    case SREG_gridid:
-    case SREG_tid_x:
-    case SREG_tid_y:
-    case SREG_tid_z:
-    case SREG_laneid:
-    case SREG_lanemask_eq:
-    case SREG_lanemask_le:
-    case SREG_lanemask_lt:
-    case SREG_lanemask_ge:
-    case SREG_lanemask_gt:
-    case SREG_COUNT:
-        return 0;
+    default:
+        return 0; /* by lane, or %gridid */
     }
-    return 0;
 }
 
 static uint64_t by_lane(const struct warp *w, enum sreg sreg, uint32_t lane, uint64_t otherwise)

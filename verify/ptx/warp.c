@@ -79,6 +79,17 @@ const struct insn *warp_block(struct warp *w, enum group_state state, const stru
     return w->limit;
 }
 
+/*
+ * The running group asked for something that has not happened yet: it is in no hurry, and a lane of
+ * its own warp may be the one to wait for.
+ */
+const struct insn *warp_poll(struct warp *w, const struct insn *next)
+{
+    w->block->polls++;
+    w->streak += FAIR_AFTER / 4;
+    return w->group_count > 0 ? warp_moved(w, next) : next;
+}
+
 /* ---- waiting for lanes ---- */
 
 /* Groups at an instruction that lacks lanes look again: some lanes exited or joined. */

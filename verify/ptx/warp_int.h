@@ -17,6 +17,8 @@ void warp_set_mask(struct warp *w, uint32_t mask);
 const struct insn *warp_moved(struct warp *w, const struct insn *next);
 /* The running group waits in `state`, to go on at `next`. */
 const struct insn *warp_block(struct warp *w, enum group_state state, const struct insn *next);
+/* After a poll that found nothing new: goes on at `next`, perhaps after other groups. */
+const struct insn *warp_poll(struct warp *w, const struct insn *next);
 /* Lanes leave the warp for good. */
 const struct insn *warp_exit(struct warp *w, uint32_t mask);
 /* All lanes that `in` needs, by each lane's member mask in `members`, are here; otherwise the group
