@@ -36,7 +36,7 @@ static const struct fault_row rows[] = {
     {{"think"}, GOOD, false, 1, 0, {0}},
     {{"text"}, GOOD, false, 1, 0, {0}},
     {{"no-done"}, GOOD, false, 1, 0, {0}},
-    {{"open"}, GOOD, false, 1, 0, {0}},
+    {{"open"}, GOOD, false, 1, 0, {.ms_max = 3000}},
     {{"late-reset"}, GOOD, false, 1, 0, {0}},
     {{"length"}, "Hello, wo", false, 1, 0, {0}},
     {{"wait:1", "ok"}, GOOD, false, 2, 1000, {0}},
