@@ -257,15 +257,16 @@ static struct ref_value finish_fold(struct ref_stmt *s, const char *count)
     struct product product = product_of(s);
     const char *format = is_real(s) ? ref_format(dtype) : "";
     bool compensated = s->kernel->op->policy.summation == SUMMATION_COMPENSATED;
+    bool keeps_exact = product.is_product || !s->kernel->op->tensors[s->stmt->target].temporary;
     switch (s->stmt->reduce) {
     case REDUCE_SUM:
         if (is_real(s))
             return result_line(
                 s, dtype,
-                text_fmt(arena, "sum_end(%s, {%s, %s, %s, %s, %s}, acc, (double)(%s))", format,
+                text_fmt(arena, "sum_end(%s, {%s, %s, %s, %s, %s, %s}, acc, (double)(%s))", format,
                          product.is_product ? "true" : "false", product.is_split ? "true" : "false",
                          product.is_rounded ? "true" : "false", compensated ? "true" : "false",
-                         track_unit(s->kernel), count));
+                         keeps_exact ? "true" : "false", track_unit(s->kernel), count));
         return result_line(s, dtype,
                            text_fmt(arena, "int_convert({acc.v, 0}, %s)", ref_width(arena, dtype)));
     case REDUCE_PROD:

@@ -168,16 +168,15 @@ RULE double add_overflowing(num x, num y)
     return overflowing(-big.b - fabs(other.v) - other.b);
 }
 
-RULE double add_bound(format f, num x, num y, double v)
+RULE double add_bound(format f, num x, num y)
 {
     const double moved = x.b + y.b;
     if (x.b < 0 || y.b < 0)
         return add_overflowing(x, y);
     if ((x.b == 0 && x.v == 0) || (y.b == 0 && y.v == 0))
         return moved;
-    if (moved == 0 && is_integral(f, x.v, y.v, v))
-        return 0;
-    return moved + rounding(f, fabs(v) + moved);
+    const double size = fabs(x.v) + fabs(y.v) + moved;
+    return moved + rounding(f, moved > 0 ? 2 * size : size);
 }
 
 RULE double mul_bound(format f, num x, num y, double v)
@@ -202,13 +201,13 @@ RULE num closed(num x)
 RULE num add(format f, num x, num y)
 {
     const double v = x.v + y.v;
-    return finish2(f, v, add_bound(f, x, y, v), x, y);
+    return finish2(f, v, add_bound(f, x, y), x, y);
 }
 
 RULE num sub(format f, num x, num y)
 {
     const double v = x.v - y.v;
-    return finish2(f, v, add_bound(f, x, y, v), x, y);
+    return finish2(f, v, add_bound(f, x, y), x, y);
 }
 
 RULE num mul(format f, num x, num y)
@@ -236,7 +235,7 @@ RULE num multiply_add(format f, num x, num y, num z)
 {
     const double p = x.v * y.v, v = fma(x.v, y.v, z.v);
     const num product = {p, mul_bound(f, closed(x), closed(y), p)};
-    return finish(f, v, add_bound(f, product, z, v),
+    return finish(f, v, add_bound(f, product, z),
                   !isfinite(x.v) || !isfinite(y.v) || !isfinite(z.v),
                   !(x.b < INF) || !(y.b < INF) || !(z.b < INF), x.b == 0 && y.b == 0 && z.b == 0);
 }
@@ -874,6 +873,7 @@ struct sum_kind {
     bool split;      /* of f32 factors, which may be taken in three tf32 products: 12 u */
     bool rounded;    /* the track rounds a factor, to unit roundoff factor_u */
     bool compensated;
+    bool keeps_exact; /* sums of integers are exact in every honest kernel */
     double factor_u;
 };
 
@@ -899,7 +899,7 @@ LARGER num sum_end(format f, sum_kind kind, sum_acc s, double count)
     double b = s.b;
     if (kind.rounded)
         b += 4 * kind.factor_u * sqrt(s.square) + fabs(s.round_a) + fabs(s.round_b);
-    if (s.inexact || s.abs > largest_whole(f))
+    if (!kind.keeps_exact || s.inexact || s.abs > largest_whole(f))
         b += sum_loss(f, kind, s, count);
     if (s.peak + b > f.max)
         return {s.v, INF};

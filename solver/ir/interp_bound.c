@@ -164,15 +164,12 @@ static double add_overflowing(const struct ball *x, const struct ball *y)
     return overflowing(-big->b - fabs(other->v) - other->b);
 }
 
-static double bound_add(const struct limits *t, const struct ball *x, const struct ball *y,
-                        double v)
+static double bound_add(const struct limits *t, const struct ball *x, const struct ball *y)
 {
     double moved = x->b + y->b;
     if (x->b < 0 || y->b < 0)
         return add_overflowing(x, y);
-    if (x->b == 0 && (x->v == 0 || (y->b == 0 && is_integral(t, x->v, y->v, v))))
-        return moved;
-    if (y->b == 0 && y->v == 0)
+    if ((x->b == 0 && x->v == 0) || (y->b == 0 && y->v == 0))
         return moved;
     double size = fabs(x->v) + fabs(y->v) + moved;
     return moved + rounding(t, moved > 0 ? 2 * size : size);
@@ -209,7 +206,7 @@ static double bound_fma(const struct limits *t, const struct ball *a, double v)
 {
     double p = a[0].v * a[1].v;
     struct ball product = {p, bound_mul(t, a[0].v, a[0].b, a[1].v, a[1].b, p)};
-    return bound_add(t, &product, &a[2], v);
+    return bound_add(t, &product, &a[2]);
 }
 
 static double bound_extremum(bool max, const struct ball *x, const struct ball *y, double v)
@@ -422,7 +419,7 @@ static double bound_float(const struct insn *insn, const struct ball *args, doub
     const struct limits *t = &insn->limits;
     enum expr_op op = insn->op;
     if (op == EXPR_ADD || op == EXPR_SUB)
-        return bound_add(t, &args[0], &args[1], v);
+        return bound_add(t, &args[0], &args[1]);
     if (op == EXPR_MUL)
         return bound_mul(t, args[0].v, args[0].b, args[1].v, args[1].b, v);
     if (op == EXPR_DIV)
@@ -499,7 +496,7 @@ static void bound_plain_lanes(const struct insn *insn, const struct reg *a, cons
         double v = dst->own[i].f;
         double bound = insn->op == EXPR_MUL ? bound_mul(t, args[0].v, open_or(args[0].b), args[1].v,
                                                         open_or(args[1].b), v)
-                                            : bound_add(t, &args[0], &args[1], v);
+                                            : bound_add(t, &args[0], &args[1]);
         if (bound >= 0 && fabs(v) + bound <= t->max)
             dst->own_bound[i] = bound + (bound > 0 ? t->flush : 0);
         else if (bound < 0 || isfinite(v))
