@@ -202,7 +202,7 @@ static double bound_div(const struct limits *t, const struct ball *x, const stru
     return moved + units(t, 6) * (fabs(v) + moved) + DBL_TRUE_MIN;
 }
 
-static double bound_fma(const struct limits *t, const struct ball *a, double v)
+static double bound_fma(const struct limits *t, const struct ball *a)
 {
     double p = a[0].v * a[1].v;
     struct ball product = {p, bound_mul(t, a[0].v, a[0].b, a[1].v, a[1].b, p)};
@@ -425,7 +425,7 @@ static double bound_float(const struct insn *insn, const struct ball *args, doub
     if (op == EXPR_DIV)
         return bound_div(t, &args[0], &args[1], v);
     if (op == EXPR_FMA)
-        return bound_fma(t, args, v);
+        return bound_fma(t, args);
     if (op == EXPR_MIN || op == EXPR_MAX)
         return bound_extremum(op == EXPR_MAX, &args[0], &args[1], v);
     if (op == EXPR_POW)
