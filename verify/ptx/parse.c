@@ -1,7 +1,7 @@
 /*
  * PTX modules: directives, functions and their headers.
  *
- * Recursive descent over the tokens of lex.c.  What this file and its siblings build is in
+ * Recursive descent over the tokens of ptx_lex.c.  What this file and its siblings build is in
  * ast_int.h; parse_decl.c reads registers and variables, parse_body.c function bodies,
  * parse_operand.c operands.  Registers come into being when first named, so a range of a billion
  * costs nothing.
