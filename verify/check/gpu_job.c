@@ -73,6 +73,7 @@ bool gpu_job_prepare(struct arena *arena, const struct gpu_question *question,
         .target = question->target,
         .plan = question->plan,
         .candidate = {.manifest = question->manifest},
+        .ptx = question->ptx,
         .secret = question->secret,
         .seeds = question->seeds,
     };

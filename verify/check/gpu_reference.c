@@ -313,9 +313,10 @@ static NORETURN void know(struct arena *arena, const struct gpu_job *job,
         const int64_t start = clock_mono_ns();
         struct reference_answer answer = {.element = -1};
 
-        answer.ok = ready && answer_one(&k, &question, &answer, &err);
-        if (!answer.ok)
+        if (!ready || !answer_one(&k, &question, &answer, &err)) {
+            answer.code = (int32_t)err.code;
             memcpy(answer.text, err.text, sizeof(answer.text));
+        }
         answer.confirmed = k.confirmed;
         answer.wall_ns = clock_mono_ns() - start;
         if (!proc_write_all(shared->fd, &answer, sizeof(answer)))
@@ -389,8 +390,8 @@ bool reference_ask(struct reference *reference, enum data_class class, uint32_t 
         !read_whole(reference->fd, &answer, sizeof(answer)))
         return err_raise(err, ERR_CHILD, "the process of the reference is gone");
     answer.text[sizeof(answer.text) - 1] = '\0';
-    if (!answer.ok)
-        return err_raise(err, ERR_DEVICE, "reference: %s", answer.text);
+    if (answer.code != ERR_NONE)
+        return err_raise(err, (enum err_code)answer.code, "reference: %s", answer.text);
     *out = answer;
     return true;
 }

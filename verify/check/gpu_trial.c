@@ -44,7 +44,10 @@ struct gpu_trial {
     struct reference reference;
     uint32_t calls, target_calls, timed_calls;
     int64_t confirmed, reference_ns;
-    double worst; /* ratio, over small shapes and target */
+    struct twin twin;
+    const char *unknown; /* why the target shape cannot be compared; NULL = it can */
+    bool twin_now;       /* this shape on the emulator, too */
+    double worst;        /* ratio, over small shapes and target */
     struct check_record failure;
 };
 
@@ -191,11 +194,13 @@ static bool run_small(struct gpu_trial *trial, struct arena *scratch, const stru
         return false;
     trial->verdict->checks_executed += set.decided > 0;
     *passed = compare_outputs(trial->arena, &set, outputs, &wrong, &worst);
-    if (*passed)
-        note_worst(trial, &worst);
-    else
+    if (!*passed) {
         fail_wrong(trial, at, &worst, wrong, set.elements);
-    return true;
+        return true;
+    }
+    note_worst(trial, &worst);
+    return !trial->twin_now || !run->weakest || run->alias ||
+           twin_compare(scratch, &trial->twin, &set, run->salt, outputs, err);
 }
 
 static bool same_outputs(const struct bound_op *bound, void *const *a, void *const *b)
@@ -333,9 +338,11 @@ static bool check_all_small(struct gpu_trial *trial, bool *passed, struct err *e
     *passed = true;
     if (!shapes_derive(trial->arena, op, &hints, &shapes, &count, err))
         return false;
+    twin_begin(trial->arena, trial->job, &trial->twin);
     for (size_t i = 0; i < count && *passed; i++) {
         const struct bound_op *bound;
 
+        trial->twin_now = i == count / 2;
         if (!op_bind_shape(trial->arena, op, &shapes[i], &bound, err) ||
             (i + 1 == count && !check_fills(trial, bound, err)) ||
             !check_shape(trial, bound, i + 2 >= count, i, passed, err))
@@ -587,6 +594,12 @@ void gpu_trial_observe(const struct gpu_trial *trial, struct observed_builder *o
         observed_add(observed, f->registers, "gpu.%.*s.registers", STR_ARG(entry));
         observed_add(observed, (double)f->shared_bytes, "gpu.%.*s.shared_bytes", STR_ARG(entry));
         observed_add(observed, (double)f->local_bytes, "gpu.%.*s.local_bytes", STR_ARG(entry));
+    }
+    if (trial->twin.elements > 0) {
+        observed_add(observed, trial->twin.worst, "gpu.emulator.worst_of_bound");
+        observed_add(observed, (double)trial->twin.same / (double)trial->twin.elements,
+                     "gpu.emulator.same_bits");
+        observed_add(observed, (double)trial->twin.elements, "gpu.emulator.elements");
     }
     observed_add(observed, trial->worst, "gpu.worst_of_bound");
     observed_add(observed, (double)trial->confirmed, "gpu.reference.confirmed");

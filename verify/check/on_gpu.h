@@ -9,7 +9,6 @@
 #include "solver/ir/ir.h"
 #include "verify/check/contracts.h"
 #include "verify/device/device.h"
-#include "verify/device/gpu.h"
 
 /*
  * The candidate on a GPU: right there too, and how long a launch takes.
@@ -36,6 +35,7 @@ struct gpu_job {
     const struct plan *plan;       /* NULL = none */
     struct gpu_code candidate, reference;
     struct str tools; /* cubin of our own kernels */
+    struct str ptx;   /* of the candidate, for the emulator's word; may be empty */
     uint64_t secret;
     int seeds;         /* 0 = 2 */
     int64_t launch_ms; /* deadline of a launch; 0 = 20 s */

@@ -154,6 +154,18 @@ bool gpu_pool_bytes(struct gpu_program *program, const struct bound_op *bound, s
 bool gpu_execute(struct gpu_bed *bed, struct arena *scratch, struct gpu_run *run,
                  struct err *err) MUST_USE;
 
+/* ---- gpu_twin.c: the emulator's outputs beside the GPU's ---- */
+
+struct twin {
+    struct subject subject; /* module NULL: the emulator cannot run the candidate */
+    int64_t elements, same; /* compared; with equal bits */
+    double worst;           /* largest |GPU - emulator| in units of the bound */
+};
+void twin_begin(struct arena *arena, const struct gpu_job *job, struct twin *out);
+/* Runs the data set on the emulator too.  A fault there, or a difference, decides nothing here. */
+bool twin_compare(struct arena *scratch, struct twin *twin, const struct dataset *set,
+                  uint64_t salt, void *const *outputs, struct err *err) MUST_USE;
+
 /* ---- gpu_reference.c: the process that knows what is right ---- */
 
 struct reference {
@@ -163,8 +175,8 @@ struct reference {
     size_t *offsets; /* of each output tensor in `shared` */
 };
 struct reference_answer {
-    bool ok;
-    char text[ERR_TEXT_BYTES]; /* when not ok */
+    int32_t code;              /* enum err_code: ERR_NONE, or why there is no answer ... */
+    char text[ERR_TEXT_BYTES]; /* ... in words */
     int64_t compared, wrong, elements;
     int64_t confirmed; /* reference elements held against the interpreter, at the first request */
     size_t tensor;     /* of the worst element */
@@ -175,7 +187,8 @@ struct reference_answer {
 /* Forks; before this process touches the driver. */
 bool reference_start(struct arena *arena, const struct gpu_job *job, struct reference *out,
                      struct err *err) MUST_USE;
-/* The outputs, in `shared`, of a launch on this data. */
+/* The outputs, in `shared`, of a launch on this data.  ERR_SEMANTIC: reference and interpreter
+ * disagree; other errors: this machine cannot run the reference at this shape. */
 bool reference_ask(struct reference *reference, enum data_class class, uint32_t call,
                    struct reference_answer *out, struct err *err) MUST_USE;
 void reference_stop(struct reference *reference);

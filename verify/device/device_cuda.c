@@ -85,7 +85,8 @@ bool gpu_open(struct arena *arena, int ordinal, struct gpu **out, struct err *er
 
 void gpu_close(struct gpu *gpu)
 {
-    if (gpu->context != NULL)
+    /* Behind a kernel that never ends, releasing would wait for ever; the process ends instead. */
+    if (gpu->context != NULL && gpu->blame != GPU_BLAME_HUNG)
         (void)gpu->cuda.context_release(gpu->device);
     gpu->context = NULL;
 }

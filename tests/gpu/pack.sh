@@ -1,0 +1,57 @@
+#!/bin/sh
+# Makes bundles for a machine with a GPU, which then needs neither this tree nor a compiler of C:
+#
+#     sh tests/gpu/pack.sh OUT cases|headline|specs [NAME...]
+#
+#   cases     kernels that cheat, and honest ones, of tests/cases/cheats: gate "gpu" at small targets
+#   headline  the realised kernels of five specs at their target shapes: gate "time"
+#   specs     the realised kernel of every spec of kernels/ops: gate "gpu"
+#
+# Then, over there:  warpwright-worker evaluate OUT VERDICTS --gpu-only
+set -eu
+program=${PROGRAM:-build/warpwright}
+out=$1 what=$2
+shift 2
+made=build/gpu/made
+mkdir -p "$out" "$made"
+
+# The realised kernel of a spec, verified on the emulator, in $made/NAME.
+realise() {
+    [ -s "$made/$1/kernel.cu" ] ||
+        "$program" synth "kernels/ops/$1.json" --llm none --attempts 1 --seed 1 --out "$made/$1"
+}
+
+case $what in
+cases)
+    for name in "${@:-$(ls tests/cases/cheats/*.cu)}"; do
+        for file in $name; do
+            case_name=$(basename "$file" .cu)
+            manifest=tests/cases/cheats/$case_name.json
+            op=$(sed -n 's/.*"op": *"\([a-z0-9_]*\)".*/\1/p' "$manifest" | head -n 1)
+            "$program" evaluate --pack "$out/$case_name.json" "tests/cases/ops/$op.json" \
+                "tests/cases/cheats/$case_name.cu" --manifest "$manifest" --gate gpu --seed 3
+        done
+    done
+    ;;
+headline)
+    for name in "${@:-softmax layernorm matmul matmul_bias_gelu_bf16 conv2d}"; do
+        for op in $name; do
+            realise "$op" >/dev/null
+            "$program" evaluate --pack "$out/$op.json" "kernels/ops/$op.json" \
+                "$made/$op/kernel.cu" --plan "$made/$op/plan.json" --gate time --seed 4
+        done
+    done
+    ;;
+specs)
+    for file in kernels/ops/*.json; do
+        op=$(basename "$file" .json)
+        realise "$op" >/dev/null || { echo "$op: not accepted on the emulator" >&2; continue; }
+        plan=
+        [ -s "$made/$op/plan.json" ] && plan="--plan $made/$op/plan.json"
+        # shellcheck disable=SC2086
+        "$program" evaluate --pack "$out/$op.json" "$file" "$made/$op/kernel.cu" $plan \
+            --gate gpu --seed 5
+    done
+    ;;
+*) echo "usage: pack.sh OUT cases|headline|specs [NAME...]" >&2; exit 2 ;;
+esac
