@@ -25,6 +25,7 @@ enum {
     CHECKS_MINIMUM = 12,
     SEEDS_DEFAULT = 2,
     BLOCKS_SAMPLED = 48,
+    SAMPLED_BYTES_MAX = 512 << 20,
     /* Warp instructions a launch may take beyond what its shape is priced at: a hang at a small
      * shape then costs a second.  TUNING: measured with tests/integration/test_verify. */
     BUDGET_BASE = 4 << 20,
@@ -478,6 +479,23 @@ static const struct bound_op *admitted_target(struct exam *exam)
     return NULL;
 }
 
+static int64_t declared_bytes(const struct bound_op *bound)
+{
+    int64_t bytes = 0;
+
+    for (size_t t = 0; t < bound->op->declared_count; t++)
+        bytes += bound->tensors[t].bytes;
+    return bytes;
+}
+
+static void end_partial(struct exam *exam, struct str why)
+{
+    exam->verdict->validity = VALIDITY_PARTIAL;
+    exam->verdict->gate = GATE_EMULATE;
+    exam->verdict->flags = why;
+    exam->verdict->reason = why;
+}
+
 /* Sampled blocks of the first kernel, for faults; no reference at this size. */
 static bool check_sampled(struct exam *exam, bool *failed, struct err *err)
 {
@@ -496,6 +514,11 @@ static bool check_sampled(struct exam *exam, bool *failed, struct err *err)
         *failed = true;
         return true;
     }
+    if (declared_bytes(set.bound) > SAMPLED_BYTES_MAX) {
+        end_partial(exam, STR_LIT("partial: the guard leaves only shapes that are too large to run "
+                                  "on the emulator"));
+        return true;
+    }
     set.secret = exam->subject->options->secret;
     at.options = options_of(exam, &set);
     at.options.weakest = true;
@@ -506,14 +529,10 @@ static bool check_sampled(struct exam *exam, bool *failed, struct err *err)
          emu_run(&scratch, exam->subject, &set, &at.options, &run, err);
     if (ok && !run_is_clean(exam, &at, &run))
         *failed = true;
-    if (ok && !*failed) {
-        exam->verdict->validity = VALIDITY_PARTIAL;
-        exam->verdict->gate = GATE_EMULATE;
-        exam->verdict->flags =
-            STR_LIT("partial: the guard leaves no shape small enough to compare; sampled blocks of "
-                    "the first kernel ran at the full shape without a fault");
-        exam->verdict->reason = exam->verdict->flags;
-    }
+    if (ok && !*failed)
+        end_partial(exam,
+                    STR_LIT("partial: the guard leaves no shape small enough to compare; sampled "
+                            "blocks of the first kernel ran at the full shape without a fault"));
     arena_release(&scratch);
     return ok;
 }
