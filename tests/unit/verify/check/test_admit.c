@@ -40,7 +40,7 @@ static void flags_of(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct check_options options = {.secret = 7};
         struct arena arena;
-        struct str flags;
+        struct str flags = {0};
         const struct op *op;
         struct buf spec;
         struct err err;
