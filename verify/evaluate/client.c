@@ -63,7 +63,8 @@ static bool run_gates(struct arena *arena, const struct work *work, struct gpu_t
     if (!gpu_trial_check(trial, &passed, err))
         return false;
     add_gate(arena, verdict, GATE_GPU, passed, start);
-    if (passed && work->bundle->options.last_gate >= GATE_TIME && work->job->target != NULL) {
+    if (passed && verdict->validity == VALIDITY_ACCEPTED &&
+        work->bundle->options.last_gate >= GATE_TIME && work->job->target != NULL) {
         start = clock_mono_ns();
         if (!bench_trial(arena, trial, work->job->target, work->bundle->options.samples, verdict,
                          observed, &passed, err))
