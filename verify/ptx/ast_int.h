@@ -49,8 +49,8 @@ enum {
     AST_INSNS_MAX = 1 << 19,
     AST_OPERANDS_MAX = 1 << 21,
     AST_REGS_MAX = 1 << 20, /* of one function, counting only those used */
-    AST_VARS_MAX = 1 << 17,
-    AST_FUNCS_MAX = 1 << 14,
+    AST_VARS_MAX = 1 << 16,
+    AST_FUNCS_MAX = 1 << 13,
 };
 #define AST_BYTES_MAX                                                                              \
     ((size_t)1 << 30) /* of the load's scratch arena: checked at each statement                    \

@@ -19,7 +19,7 @@
 #include "verify/ptx/mem_int.h"
 #include "verify/ptx/warp_int.h"
 
-enum { COPIES_MAX = 1 << 16, COPY_BYTES_MAX = 16, BULK_BYTES_MAX = 1 << 24 };
+enum { QUEUES_BYTES_MAX = 256 << 20, COPY_BYTES_MAX = 16, BULK_BYTES_MAX = 1 << 24 };
 
 struct async_copy {
     uint32_t shared; /* offset */
@@ -50,11 +50,15 @@ static struct async_queue *queue_of(struct warp *w)
     return w->async;
 }
 
+/* NULL = too many are on their way. */
 static struct async_copy *add_copy(struct warp *w)
 {
     struct async_queue *q = queue_of(w);
     if (q->count == q->room) {
         uint32_t room = q->room ? 2 * q->room : 256;
+        w->run->async_bytes += room * sizeof(struct async_copy);
+        if (w->run->async_bytes > QUEUES_BYTES_MAX)
+            return NULL;
         struct async_copy *copies = arena_array(w->run->arena, struct async_copy, room);
         if (q->count)
             memcpy(copies, q->copies, q->count * sizeof(*copies));
@@ -97,16 +101,17 @@ static bool issue(struct warp *w, const struct insn *in, int lane, uint32_t from
     unsigned char *to = mem_lane(w, in, lane, SPACE_SHARED, to_address, in->size, MEM_WRITE);
     if (!to || !mem_write_race(w, in, lane, to_address, in->size, to, copy.data))
         return false;
-    if (queue_of(w)->count >= COPIES_MAX) {
+    struct async_copy *place = add_copy(w);
+    if (!place) {
         fault_at(w, in, lane, PTX_FAULT_LEAKED_WAIT, NULL,
-                 "more than %d asynchronous copies without a wait", COPIES_MAX);
+                 "asynchronous copies without a wait pile up");
         return false;
     }
     copy.shared = (uint32_t)(to - w->block->shared);
     copy.group = queue_of(w)->committed[lane];
     copy.who = shadow_who(w, in, lane);
     mark_in_flight(w, copy.shared, copy.bytes, SHADOW_IN_FLIGHT, copy.who);
-    *add_copy(w) = copy;
+    *place = copy;
     return true;
 }
 

@@ -47,8 +47,9 @@ static void create_warp(struct run *run, struct warp *w, uint32_t index)
         w->tid[2][i] = t / dim[0] / dim[1];
     }
     w->registers = aligned(arena, run->window_bytes + LANE64_BYTES);
-    for (size_t at = 0; at < run->window_bytes; at += POISON_BYTES) {
-        size_t left = run->window_bytes - at;
+    /* Windows of callees stay untouched, and cost nothing, until a call opens them. */
+    for (size_t at = 0; at < run->entry->window_bytes; at += POISON_BYTES) {
+        size_t left = run->entry->window_bytes - at;
         memcpy(w->registers + at, run->poison, left < POISON_BYTES ? left : POISON_BYTES);
     }
     w->predicates = arena_array(arena, uint32_t, run->predicate_count + 1);

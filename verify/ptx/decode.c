@@ -15,7 +15,7 @@
 #include "verify/ptx/decode_int.h"
 #include "verify/ptx/exec_int.h"
 
-enum { CONSTANT_BYTES_MAX = 64 << 20, CODE_MAX = 4 << 20, REASON_BYTES = 200 };
+enum { CONSTANT_BYTES_MAX = 64 << 20, CODE_MAX = 2 << 20, REASON_BYTES = 200 };
 
 /* ---- emitting ---- */
 

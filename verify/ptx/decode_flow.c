@@ -5,6 +5,8 @@
 #include "verify/ptx/exec_int.h"
 #include "verify/ptx/sync_int.h"
 
+enum { FIXUPS_MAX = 2 << 20 }; /* many brx may share a long list of targets */
+
 /* ---- branches ---- */
 
 bool decode_bra(struct decoder *d, const struct ast_insn *a)
@@ -28,6 +30,7 @@ bool decode_brx(struct decoder *d, const struct ast_insn *a)
     const struct ast_operand *targets = operand_at(d, 1);
     struct insn insn = {0};
     if (a->count != 2 || targets->kind != OPERAND_VEC || targets->count > UINT16_MAX ||
+        d->fixups.count + targets->count > FIXUPS_MAX ||
         !source_bits(d, operand_at(d, 0), 32, &insn.a))
         return false;
     for (uint32_t i = 0; i < targets->count; i++)
@@ -237,13 +240,13 @@ bool decode_nanosleep(struct decoder *d, const struct ast_insn *a)
 /* With constant operands and all lanes: list[1..32] where each lane reads, then who is in range. */
 static bool shuffle_table(const struct decoder *d, int mode, uint32_t *list)
 {
-    const struct ast_operand *b = operand_at(d, 2), *c = operand_at(d, 3), *m = operand_at(d, 4);
-    if (b->kind != OPERAND_IMM || c->kind != OPERAND_IMM || m->kind != OPERAND_IMM ||
-        (uint32_t)m->imm != UINT32_MAX)
+    uint64_t b, c, members;
+    if (!constant_value(d, operand_at(d, 2), &b) || !constant_value(d, operand_at(d, 3), &c) ||
+        !constant_value(d, operand_at(d, 4), &members) || (uint32_t)members != UINT32_MAX)
         return false;
     for (int i = 0; i < LANES; i++) {
         bool valid;
-        list[1 + i] = (uint32_t)shuffle_source(mode, i, (uint32_t)b->imm, (uint32_t)c->imm, &valid);
+        list[1 + i] = (uint32_t)shuffle_source(mode, i, (uint32_t)b, (uint32_t)c, &valid);
         list[1 + LANES] |= (uint32_t)valid << i;
     }
     return true;

@@ -84,6 +84,8 @@ const struct ast_operand *operand_at(const struct decoder *d, uint32_t index);
 bool source(struct decoder *d, const struct ast_operand *o, enum mod type, uint32_t *out);
 bool source_bits(struct decoder *d, const struct ast_operand *o, int bits, uint32_t *out);
 bool dest(struct decoder *d, const struct ast_operand *o, int bits, uint32_t *out);
+/* The number an operand is known to be: an immediate, or a register that is only ever given one. */
+bool constant_value(const struct decoder *d, const struct ast_operand *o, uint64_t *out);
 bool pred_source(struct decoder *d, const struct ast_operand *o, uint16_t *out);
 bool pred_dest(struct decoder *d, uint32_t reg, uint16_t *out);
 int operand_bits(const struct decoder *d, const struct ast_operand *o);

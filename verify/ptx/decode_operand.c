@@ -237,6 +237,16 @@ bool dest(struct decoder *d, const struct ast_operand *o, int bits, uint32_t *ou
     return true;
 }
 
+bool constant_value(const struct decoder *d, const struct ast_operand *o, uint64_t *out)
+{
+    if (o->kind == OPERAND_REG && !o->negated)
+        o = d->constant_of[o->reg];
+    if (!o || o->kind != OPERAND_IMM || o->is_float || o->negated)
+        return false;
+    *out = (uint64_t)o->imm;
+    return true;
+}
+
 bool pred_source(struct decoder *d, const struct ast_operand *o, uint16_t *out)
 {
     if (o->kind == OPERAND_IMM && !o->is_float) {

@@ -27,6 +27,7 @@ struct writer {
 };
 
 static void say(struct writer *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void vsay(struct writer *w, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 
 static void vsay(struct writer *w, const char *fmt, va_list args)
 {

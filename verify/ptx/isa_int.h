@@ -223,8 +223,44 @@ static inline uint32_t lanes_to_mask(const uint8_t *flags)
 #define F3(id, expr, ops)                                                                          \
     F3_AS(id##_f32, PLAIN, expr, ops)                                                              \
     F3_AS(id##_ftz, ftz, expr, ops)
-#define G2(id, expr) F2(id, expr, 1)
-#define G3(id, expr) F3(id, expr, 2)
+/* Directed rounding: a loop for each mode, so that it computes what that mode needs only. */
+#define G2(id, expr)                                                                               \
+    G_AS(id##_f32, PLAIN, expr, 1, b)                                                              \
+    G_AS(id##_ftz, ftz, expr, 1, b)
+#define G3(id, expr)                                                                               \
+    G_AS(id##_f32, PLAIN, expr, 2, c)                                                              \
+    G_AS(id##_ftz, ftz, expr, 2, c)
+
+#define G_LOOP(FLUSH, expr, rounding)                                                              \
+    {                                                                                              \
+        const int mode = rounding;                                                                 \
+        LANE_LOOP                                                                                  \
+        {                                                                                          \
+            const float a = FLUSH(pa[i]);                                                          \
+            const float b = FLUSH(pb[i]);                                                          \
+            const float c = FLUSH(pc[i]);                                                          \
+            (void)b, (void)c;                                                                      \
+            const float result = FLUSH(expr);                                                      \
+            out[i] = canon_f32(result);                                                            \
+        }                                                                                          \
+    }
+
+#define G_AS(id, FLUSH, expr, ops, last)                                                           \
+    const struct insn *ISA(lane_##id)(struct warp * w, const struct insn *in)                      \
+    {                                                                                              \
+        LANE_BEGIN(f32)                                                                            \
+        LANE_SOURCE(f32, pa, a)                                                                    \
+        LANE_SOURCE(f32, pb, b)                                                                    \
+        LANE_SOURCE(f32, pc, last)                                                                 \
+        w->flops += (ops)*w->lanes;                                                                \
+        if (in->mode == ROUND_RM)                                                                  \
+            G_LOOP(FLUSH, expr, ROUND_RM)                                                          \
+        else if (in->mode == ROUND_RP)                                                             \
+            G_LOOP(FLUSH, expr, ROUND_RP)                                                          \
+        else                                                                                       \
+            G_LOOP(FLUSH, expr, ROUND_RZ)                                                          \
+        LANE_END                                                                                   \
+    }
 
 #define F1_AS(id, FLUSH, expr, ops)                                                                \
     const struct insn *ISA(lane_##id)(struct warp * w, const struct insn *in)                      \

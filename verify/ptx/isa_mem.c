@@ -93,13 +93,26 @@ static inline void mark_read(struct shadow *s, uint32_t cell, uint32_t seen, uin
     s->read_who[cell] = who | (other ? SHADOW_MANY : fresh ? 0 : before & SHADOW_MANY);
 }
 
-static inline void mark_read_row(struct warp *w, uint32_t first, uint32_t count, uint32_t per_lane,
-                                 uint32_t who)
+static inline void mark_read_row(struct warp *w, uint32_t first, uint32_t per_lane, uint32_t who)
 {
     struct shadow *s = &w->block->shadow;
     const uint32_t seen = w->seen_min, time = w->run->time, bit = 1U << w->index;
-    for (uint32_t k = 0; k < count; k++)
-        mark_read(s, first + k, seen, time, bit, who + k / per_lane);
+    for (uint32_t i = 0; i < LANES; i++)
+        for (uint32_t k = 0; k < per_lane; k++)
+            mark_read(s, first + i * per_lane + k, seen, time, bit, who + i);
+}
+
+/* A row of cells written by the lanes in order, so many each. */
+static inline void put_who(uint32_t *to, uint32_t who, uint32_t per_lane)
+{
+    if (per_lane == 1) {
+        for (uint32_t i = 0; i < LANES; i++)
+            to[i] = who + i;
+        return;
+    }
+    for (uint32_t i = 0; i < LANES; i++)
+        for (uint32_t k = 0; k < per_lane; k++)
+            to[i * per_lane + k] = who + i;
 }
 
 static inline bool row_is_quiet(const struct warp *w, uint32_t first, uint32_t count)
@@ -151,7 +164,7 @@ static inline bool shared_read(struct warp *w, const struct insn *in, const stru
     const uint32_t cells = bytes >> grain;
     const uint32_t first = span->off[0] >> grain;
     if (span->pattern == PATTERN_ROW && row_is_quiet(w, first, cells * LANES)) {
-        mark_read_row(w, first, cells * LANES, cells, shadow_who(w, in, 0));
+        mark_read_row(w, first, cells, shadow_who(w, in, 0));
         return true;
     }
     if (!lanes_are_quiet(w, span, grain, cells))
@@ -196,10 +209,9 @@ static inline bool shared_write_row(struct warp *w, const struct insn *in, const
                (uint32_t)(s->read_time[first + k] > seen);
     if (bad)
         return false;
-    const uint32_t who = shadow_who(w, in, 0);
+    put_who(s->write_who + first, shadow_who(w, in, 0), cells);
     for (uint32_t k = 0; k < count; k++) {
         s->write_time[first + k] = time;
-        s->write_who[first + k] = who + k / cells;
         s->read_time[first + k] = 0;
         s->readers[first + k] = 0;
         s->read_who[first + k] = 0;
@@ -284,11 +296,10 @@ static inline bool global_write_row(struct warp *w, const struct insn *in, struc
         bad |= s->read_time[first + k];
     if (bad)
         return false;
-    const uint32_t who = shadow_who(w, in, 0);
     const uint32_t block = (uint32_t)w->block->ordinal + 1;
+    put_who(s->write_who + first, shadow_who(w, in, 0), cells);
     for (uint32_t k = 0; k < count; k++) {
         s->write_time[first + k] = time;
-        s->write_who[first + k] = who + k / cells;
         s->write_block[first + k] = block;
     }
     return true;

@@ -9,6 +9,7 @@
  * Invariant: nothing outlives ptx_launch but the report's strings, which are in the caller's arena.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -23,7 +24,7 @@ enum {
     RESIDENT_BYTES_MAX = 768 << 20,
     PRINTED_BYTES_MAX = 4096,
     CLUSTER_BLOCKS_MAX = 16,
-    CALL_WINDOWS_BYTES_MAX = 1 << 20, /* registers of one warp's callees */
+    CALL_WINDOWS_BYTES_MAX = 1 << 19, /* registers of one warp's callees */
     WORKSPACE_BYTES = 4096,
 };
 #define LAUNCH_ARENA_MAX ((size_t)4 << 30)
@@ -179,20 +180,17 @@ struct schedule {
     struct cluster *free;
     uint64_t next, total; /* clusters */
     size_t bytes;
-    uint8_t *wanted; /* clusters that only_blocks names; NULL = all */
+    uint64_t *wanted; /* clusters that only_blocks names, ascending; NULL = all */
 };
 
 static bool next_index(struct schedule *s, uint64_t *out)
 {
-    while (s->next < s->total) {
-        uint64_t at = s->next++;
-        uint64_t index = s->run->launch->reverse_order ? s->total - 1 - at : at;
-        if (s->wanted && !(s->wanted[index / 8] >> (index % 8) & 1))
-            continue;
-        *out = index;
-        return true;
-    }
-    return false;
+    if (s->next == s->total)
+        return false;
+    uint64_t at = s->next++;
+    uint64_t index = s->run->launch->reverse_order ? s->total - 1 - at : at;
+    *out = s->wanted ? s->wanted[index] : index;
+    return true;
 }
 
 static void push(struct schedule *s, struct cluster *c)
@@ -311,6 +309,12 @@ static void run_all(struct schedule *s)
     }
 }
 
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
 static void choose_blocks(struct schedule *s)
 {
     const struct ptx_launch *l = s->run->launch;
@@ -319,7 +323,8 @@ static void choose_blocks(struct schedule *s)
     s->total = s->run->grid_blocks / s->run->cluster_size;
     if (!l->only_blocks)
         return;
-    s->wanted = arena_array(s->run->arena, uint8_t, s->total / 8 + 1);
+    s->wanted = arena_array(s->run->arena, uint64_t, l->only_count + 1);
+    size_t count = 0;
     for (size_t i = 0; i < l->only_count; i++) {
         uint64_t b = l->only_blocks[i];
         if (b >= s->run->grid_blocks)
@@ -327,9 +332,13 @@ static void choose_blocks(struct schedule *s)
         uint64_t x = b % l->grid[0] / dims[0];
         uint64_t y = b / l->grid[0] % l->grid[1] / dims[1];
         uint64_t z = b / l->grid[0] / l->grid[1] / dims[2];
-        uint64_t index = x + clusters[0] * (y + clusters[1] * z);
-        s->wanted[index / 8] |= (uint8_t)(1 << (index % 8));
+        s->wanted[count++] = x + clusters[0] * (y + clusters[1] * z);
     }
+    qsort(s->wanted, count, sizeof(*s->wanted), by_value);
+    s->total = 0;
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || s->wanted[i] != s->wanted[i - 1])
+            s->wanted[s->total++] = s->wanted[i];
 }
 
 /* ---- after ---- */

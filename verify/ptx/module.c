@@ -15,7 +15,7 @@
 #include "verify/ptx/exec_int.h"
 #include "verify/ptx/facts_int.h"
 
-enum { SHARED_STATIC_MAX = 8 << 20 };
+enum { SHARED_STATIC_MAX = 8 << 20, SURVEYED_MAX = 1 << 26 };
 #define SCRATCH_ARENA_MAX ((size_t)1 << 35)
 
 struct loader {
@@ -23,6 +23,7 @@ struct loader {
     struct ptx_module *module;
     struct ast_module ast;
     bool *uses_common; /* by function: shared variables outside entries */
+    size_t surveyed;   /* instructions, once for each entry that reaches them */
     struct err *err;
 };
 
@@ -210,7 +211,7 @@ static void reach_calls(struct reach *r, uint32_t func)
 }
 
 /* What an entry's callees cannot do, it cannot either. */
-static void close_entry(struct loader *l, size_t n)
+static bool close_entry(struct loader *l, size_t n)
 {
     struct ptx_entry *entry = &l->module->entries[n];
     uint32_t index = l->module->entry_funcs[n];
@@ -222,6 +223,9 @@ static void close_entry(struct loader *l, size_t n)
     for (uint32_t i = 0; i < r.count; i++) {
         const struct func *f = &l->module->funcs[r.stack[i]];
         reach_calls(&r, r.stack[i]);
+        l->surveyed += l->ast.funcs[r.stack[i]].insn_count + 1;
+        if (l->surveyed > SURVEYED_MAX)
+            return err_raise(l->err, ERR_LIMIT, "too many kernels that share large functions");
         if (f->tier > entry->tier)
             entry->tier = f->tier;
         if (f->unsupported && !entry->unsupported) {
@@ -238,6 +242,7 @@ static void close_entry(struct loader *l, size_t n)
         entry->local_bytes = LOCAL_BYTES_MAX;
     l->module->funcs[index].callee_count = r.count - 1;
     facts_gather(l->d.arena, &l->ast, r.stack, r.count, &l->module->facts[n]);
+    return true;
 }
 
 /* ---- final places ---- */
@@ -322,7 +327,8 @@ static bool load(struct loader *l, struct str text)
     find_grain(l->module);
     l->module->facts = arena_array(l->d.arena, struct ptx_facts, l->module->entry_count + 1);
     for (size_t i = 0; i < l->module->entry_count; i++)
-        close_entry(l, i);
+        if (!close_entry(l, i))
+            return false;
     return true;
 }
 

@@ -167,7 +167,7 @@ double numeric_soft_sqrt(double a, int mode)
 
 /* ---- integers ---- */
 
-static wide size_of(uint64_t value, int is_signed, bool *negative)
+static uint64_t size_of(uint64_t value, int is_signed, bool *negative)
 {
     *negative = is_signed && (int64_t)value < 0;
     return *negative ? -value : value;
@@ -183,7 +183,7 @@ double numeric_int_to_f64(uint64_t value, int is_signed, int mode)
 float numeric_odd_int(uint64_t value, int is_signed)
 {
     bool negative;
-    uint64_t size = (uint64_t)size_of(value, is_signed, &negative);
+    uint64_t size = size_of(value, is_signed, &negative);
     double d = size >> 53 ? (double)(size >> 11 | ((size & 0x7ff) != 0)) * 2048.0 : (double)size;
     return odd_f32(negative ? -d : d);
 }
@@ -191,7 +191,7 @@ float numeric_odd_int(uint64_t value, int is_signed)
 float numeric_int_to_f32(uint64_t value, int is_signed, int mode)
 {
     bool negative;
-    uint64_t size = (uint64_t)size_of(value, is_signed, &negative);
+    uint64_t size = size_of(value, is_signed, &negative);
     double d = size >> 53 ? (double)(size >> 11 | ((size & 0x7ff) != 0)) * 2048.0 : (double)size;
     return round_f32(negative ? -d : d, 1.0, 1.0, mode);
 }

@@ -11,7 +11,7 @@
 #include "verify/ptx/fault_int.h"
 #include "verify/ptx/mem_int.h"
 
-enum { FORMAT_BYTES_MAX = 1024, STRING_BYTES_MAX = 256 };
+enum { FORMAT_BYTES_MAX = 1024, STRING_BYTES_MAX = 256, PRINTS_MAX = 4096 };
 
 static bool read_bytes(struct warp *w, const struct insn *in, int lane, uint64_t address,
                        uint32_t bytes, void *out)
@@ -163,7 +163,8 @@ const struct insn *exec_printf(struct warp *w, const struct insn *in)
     const struct call_site *site = in->u.call;
     for (uint32_t m = w->mask; m; m &= m - 1) {
         int lane = __builtin_ctz(m);
-        if (!w->run->printed->overflow && !print_lane(w, in, lane))
+        bool more = !w->run->printed->overflow && w->run->prints++ < PRINTS_MAX;
+        if (more && !print_lane(w, in, lane))
             return w->limit;
         uint32_t zero = 0;
         size_t row = (size_t)lane * w->local_stride + w->cur.frame;

@@ -108,7 +108,8 @@ struct ptx_buffer {
 };
 
 struct ptx_memory;
-/* Borrows `buffers`, which must outlive it, and fills their addresses. */
+/* Borrows `buffers`, which must outlive it, and fills their addresses.  Takes as many bytes of the
+ * arena as the module's variables and the buffers that are not initialised have. */
 struct ptx_memory *ptx_memory_new(struct arena *arena, const struct ptx_module *module,
                                   struct ptx_buffer *buffers, size_t count);
 

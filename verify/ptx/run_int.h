@@ -345,7 +345,9 @@ struct run {
     uint32_t cluster_dims[3], cluster_size;
     uint32_t grid_clusters[3];
     uint64_t shadow_bytes;
-    struct arena *arena; /* of the launch */
+    uint64_t async_bytes; /* of queues of copies */
+    uint32_t prints;      /* calls of printf, by lane */
+    struct arena *arena;  /* of the launch */
     struct buf *printed;
     unsigned char *poison;    /* a page of it */
     uint32_t window_bytes;    /* registers of a warp */

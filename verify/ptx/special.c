@@ -78,14 +78,10 @@ static uint64_t uniform(const struct warp *w, enum sreg sreg)
     }
 }
 
-static uint64_t by_lane(const struct warp *w, enum sreg sreg, uint32_t lane, uint64_t otherwise)
+static uint64_t by_lane(enum sreg sreg, uint32_t lane, uint64_t otherwise)
 {
     uint32_t bit = 1U << lane;
     switch (sreg) {
-    case SREG_tid_x:
-    case SREG_tid_y:
-    case SREG_tid_z:
-        return w->tid[sreg - SREG_tid_x][lane];
     case SREG_laneid:
         return lane;
     case SREG_lanemask_eq:
@@ -114,9 +110,15 @@ void special_fill(struct warp *w, const struct insn *in)
         return;
     }
     uint64_t same = uniform(w, sreg);
+    bool differs = sreg == SREG_laneid || (sreg >= SREG_lanemask_eq && sreg <= SREG_lanemask_gt);
+    if (!differs && !in->wide) {
+        for (int i = 0; i < LANES; i++)
+            ((uint32_t *)to)[i] = w->mask >> i & 1 ? (uint32_t)same : ((uint32_t *)to)[i];
+        return;
+    }
     for (uint32_t m = w->mask; m; m &= m - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(m);
-        uint64_t value = by_lane(w, sreg, lane, same);
+        uint64_t value = by_lane(sreg, lane, same);
         if (in->wide)
             ((uint64_t *)to)[lane] = value;
         else

@@ -155,8 +155,9 @@ bool warp_converged(struct warp *w, const struct insn *in, uint32_t members,
                     const struct insn **result)
 {
     const uint32_t *at = operand(w, members);
-    uint32_t needed = 0;
-    for (uint32_t left = w->mask; left; left &= left - 1) {
+    bool whole = (members & 1) && at[0] == UINT32_MAX; /* the usual constant */
+    uint32_t needed = whole ? UINT32_MAX : 0;
+    for (uint32_t left = whole ? 0 : w->mask; left; left &= left - 1) {
         int lane = __builtin_ctz(left);
         needed |= at[lane];
         if (!(at[lane] >> lane & 1)) {
