@@ -29,7 +29,7 @@ static const struct verify_case shared[] = {
     {"h02_zeros", CHEATS, VALIDITY_WRONG},
     {"h03_expected_value_gemm", CHEATS, VALIDITY_WRONG},
     {"h04_identity_relu", CHEATS, VALIDITY_WRONG},
-    {"h06_wrong_axis_iid", CHEATS, VALIDITY_WRONG},
+    {"h06_wrong_axis_iid", CHEATS, VALIDITY_OUT_OF_BOUNDS},
     {"h07_skip_one_percent", CHEATS, VALIDITY_WRONG},
     {"h09_structure", CHEATS, VALIDITY_WRONG},
     {"h10_hardcoded_shape", CHEATS, VALIDITY_OUT_OF_BOUNDS},
