@@ -17,7 +17,7 @@ extern "C" __global__ void reference_1(const float *in0, double *value1, double 
                 const num t2 = true && s0 >= 0 && s0 < n1 && s1 >= 0 && s1 < n0 ? num{(double)in0[(s0) * n0 + s1], 0} : num{0, INF};
                 sum_add(f32(), acc, t2);
             }
-            const num r3 = sum_end(f32(), {false, false, false, false, 0x1p-11}, acc, (double)(fed));
+            const num r3 = sum_end(f32(), {false, false, false, false, true, 0x1p-11}, acc, (double)(fed));
             value1[(i0) * n0 + i1] = r3.v;
             bound1[(i0) * n0 + i1] = final_bound(r3, true);
         }

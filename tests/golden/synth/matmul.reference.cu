@@ -64,7 +64,7 @@ extern "C" __global__ void reference_1(const float *in0, const float *in1, doubl
         if (id < outputs && lane == 0) {
             const i64 i1 = id / (1LL) % n1;
             const i64 i0 = id / (1LL * n1) % n0;
-            const num r14 = sum_end(f32(), {true, true, false, false, 0x1p-11}, acc, (double)(1LL * n2));
+            const num r14 = sum_end(f32(), {true, true, false, false, true, 0x1p-11}, acc, (double)(1LL * n2));
             value2[(i0) * n1 + i1] = r14.v;
             bound2[(i0) * n1 + i1] = final_bound(r14, true);
         }

@@ -117,7 +117,7 @@ extern "C" __global__ void reference_3(double *value3, double *bound3, double *v
         __syncthreads();
         if (id < outputs && lane == 0) {
             const i64 i0 = id / (1LL) % n0;
-            const num r6 = sum_end(f32(), {false, false, false, false, 0x1p-11}, acc, (double)(1LL * n1));
+            const num r6 = sum_end(f32(), {false, false, false, false, false, 0x1p-11}, acc, (double)(1LL * n1));
             value4[i0] = r6.v;
             bound4[i0] = r6.b;
         }

@@ -28,8 +28,8 @@ static const struct element_case elements[] = {
     {"number for infinity", DTYPE_F32, 3e38, INFINITY, 0, false},
     {"NaN for infinity", DTYPE_F32, NAN, INFINITY, 0, false},
     {"infinity for a number", DTYPE_F32, INFINITY, 1, 1e30, false},
-    {"f16 overflow inside the bound", DTYPE_F16, INFINITY, 65500, 32, false},
-    {"f16 overflow reached by the bound", DTYPE_F16, INFINITY, 65500, 64, true},
+    {"f16 overflow out of reach", DTYPE_F16, INFINITY, 65500, 2, false},
+    {"f16 overflow reached by the bound", DTYPE_F16, INFINITY, 65500, 8, true},
     {"f16 overflow on the wrong side", DTYPE_F16, -INFINITY, 65500, 64, false},
 };
 
