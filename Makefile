@@ -4,6 +4,7 @@
 #   make demo           op spec to verified kernel         make bless    rewrite the golden files
 #   make check          all suites, at most 15 minutes     make deps     install what is missing
 #   make check-all      sanitizers, clang, fuzzing         make V=1      show the commands
+#   make check-full     every case, integration sanitized
 #   make WERROR=1       warnings are errors (CI)           make CC=clang SAN=address,undefined
 
 PROG := warpwright
@@ -107,7 +108,7 @@ FORMAT        = $(shell find base solver synth memory verify agent tests -name '
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SECONDEXPANSION:
-.PHONY: all demo check check-all unit integration fuzz headers tidy format bless deps clean
+.PHONY: all demo check check-all check-full unit integration fuzz headers tidy format bless deps clean
 .PHONY: $(MODULES:%=unit/%)
 
 all: $(if $(wildcard agent/main.c),$(PROGRAM)) $(WORKER)
@@ -206,8 +207,8 @@ demo:
 	+@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/$(PROG)
 	@sh tools/demo.sh $(BUILD)/$(PROG)
 
-check check-all:
-	@sh tools/deps.sh $@
+check check-all check-full:
+	@sh tools/deps.sh $(subst check-full,check-all,$@)
 	+@MAKE='$(MAKE)' JOBS=$(JOBS) sh tools/check.sh $@
 
 # Golden files are rewritten by the scripts that compare them.

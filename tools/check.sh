@@ -1,15 +1,15 @@
 #!/bin/sh
-# `make check` and `make check-all`: builds, runs the suites one after the other, and closes with a
-# line that says how many tests passed, failed and were skipped.
+# `make check`, `make check-all` and `make check-full`: builds, runs the suites one after the other,
+# and closes with a line that says how many tests passed, failed and were skipped.
 #
-#     MAKE=make check.sh check|check-all
+#     MAKE=make check.sh check|check-all|check-full
 #
 # Fails when a test fails, when nothing ran, or when the whole took longer than its budget.  A program
 # that does not build counts as a failed test.  Environment: JOBS, FUZZ_SECONDS (a target), VERBOSE.
 set -u
 mode=$1
 JOBS=${JOBS:-$(nproc)}
-FUZZ_SECONDS=${FUZZ_SECONDS:-10}
+FUZZ_SECONDS=${FUZZ_SECONDS:-3}
 RESULTS=build/results/$mode
 export RESULTS
 total_passed=0 total_failed=0 total_skipped=0
@@ -18,7 +18,8 @@ began=$(date +%s)
 case $mode in
 check) budget=900 ;;
 check-all) budget=2700 ;;
-*) echo "usage: check.sh check|check-all" >&2; exit 2 ;;
+check-full) budget=7200 ;;
+*) echo "usage: check.sh check|check-all|check-full" >&2; exit 2 ;;
 esac
 
 rm -rf "$RESULTS" build/scratch
@@ -88,7 +89,7 @@ explorations() {
         name=${target##*/fuzz_}
         work=build/fuzz/$name
         mkdir -p "$work"
-        printf '%s\t%s %s tests/fuzz/corpus/%s -max_total_time=%d -timeout=20 -rss_limit_mb=4096 %s\n' \
+        printf '%s\t%s %s tests/fuzz/corpus/%s -seed=1 -max_total_time=%d -timeout=20 -rss_limit_mb=4096 %s\n' \
             "$name" "$target" "$work" "$name" "$FUZZ_SECONDS" "-artifact_prefix=build/fuzz/$name-"
     done
 }
@@ -107,22 +108,32 @@ run_check() {
 
 run_check_all() {
     sanitized=SAN=address,undefined
-    make_suite sanitized-build $sanitized all unit integration fuzz
+    make_suite sanitized-build $sanitized all unit fuzz
     suite sanitized-unit cmocka programs $(ask UNIT $sanitized)
-    suite sanitized-integration cmocka programs $(ask INTEGRATION $sanitized)
     suite sanitized-fuzz-replay whole replays $(ask FUZZ $sanitized)
     make_suite clang-build CC=clang all unit
     suite clang-unit cmocka programs $(ask UNIT CC=clang)
     explorer='CC=clang SAN=fuzzer,address,undefined'
     make_suite fuzz-build $explorer fuzz
     suite fuzz whole explorations $(ask FUZZ $explorer)
+}
+
+# Everything on every case, and the integration tests under sanitizers: before a release, not in CI.
+run_check_full() {
+    sanitized=SAN=address,undefined
+    make_suite sanitized-build $sanitized all integration
+    suite sanitized-integration cmocka programs $(ask INTEGRATION $sanitized)
     FULL_CASES=1
     export FULL_CASES
     make_suite full-build all integration
     suite full-integration cmocka programs $(ask INTEGRATION)
 }
 
-if [ "$mode" = check ]; then run_check; else run_check_all; fi
+case $mode in
+check) run_check ;;
+check-all) run_check_all ;;
+check-full) run_check_full ;;
+esac
 
 seconds=$(($(date +%s) - began))
 printf '%-24s %41d s of %d\n' total "$seconds" "$budget"
