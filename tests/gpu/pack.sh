@@ -1,11 +1,12 @@
 #!/bin/sh
 # Makes bundles for a machine with a GPU, which then needs neither this tree nor a compiler of C:
 #
-#     sh tests/gpu/pack.sh OUT cases|headline|specs [NAME...]
+#     sh tests/gpu/pack.sh OUT cases|headline|specs|kernels [NAME...]
 #
 #   cases     kernels that cheat, and honest ones, of tests/cases/cheats: gate "gpu" at small targets
 #   headline  the realised kernels of five specs at their target shapes: gate "time"
 #   specs     the realised kernel of every spec of kernels/ops: gate "gpu"
+#   kernels   kernels of tests/cases/cuda and tests/gpu/kernels against specs of their own: gate "gpu"
 #
 # Then, over there:  warpwright-worker evaluate OUT VERDICTS --gpu-only
 set -eu
@@ -53,5 +54,11 @@ specs)
             --gate gpu --seed 5
     done
     ;;
-*) echo "usage: pack.sh OUT cases|headline|specs [NAME...]" >&2; exit 2 ;;
+kernels)
+    while IFS="$(printf '\t')" read -r kernel source; do
+        "$program" evaluate --pack "$out/$kernel.json" "tests/gpu/kernels/$kernel.spec.json" \
+            "$source" --manifest "tests/gpu/kernels/$kernel.manifest.json" --gate gpu --seed 6
+    done <tests/gpu/kernels/LIST.tsv
+    ;;
+*) echo "usage: pack.sh OUT cases|headline|specs|kernels [NAME...]" >&2; exit 2 ;;
 esac

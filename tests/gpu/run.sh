@@ -9,6 +9,7 @@ set -eu
 worker=$1 in=$(realpath "$2") out=$3 jobs=$4
 parts=$(mktemp -d)
 mkdir -p "$out"
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$parts" "$parts.cache"' EXIT INT TERM
 turn=0
 for bundle in "$in"/*.json; do
     mkdir -p "$parts/$turn"
@@ -19,4 +20,3 @@ for part in "$parts"/*; do
     "$worker" evaluate "$part" "$out" --gpu-only --cache "$parts.cache" &
 done
 wait
-rm -rf "$parts"

@@ -15,7 +15,7 @@
 enum {
     BUDGET_BASE = 4 << 20, /* warp instructions a launch, as in examine.c */
     BUDGET_FACTOR = 96,
-    BUDGET_MAX = 1 << 28,
+    BUDGET_MAX = 1 << 25, /* TUNING: seconds; a kernel that takes longer has no twin */
 };
 
 void twin_begin(struct arena *arena, const struct gpu_job *job, struct twin *out)
@@ -92,8 +92,10 @@ bool twin_compare(struct arena *scratch, struct twin *twin, const struct dataset
         return true;
     if (!emu_run(scratch, &twin->subject, set, &options, &run, err))
         return false;
-    if (run.launch_refused || run.fault.kind != PTX_FAULT_NONE)
+    if (run.launch_refused || run.fault.kind != PTX_FAULT_NONE) {
+        twin->subject.module = NULL;
         return true;
+    }
     for (size_t t = 0; t < op->declared_count; t++)
         if (tensor_is_output(op, t))
             compare_tensor(twin, set, t, outputs[t], run.outputs[t]);
