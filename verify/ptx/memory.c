@@ -206,7 +206,9 @@ static bool check_bounds(struct warp *w, const struct insn *in, int lane, const 
         fault_bounds(w, in, lane, &t->place, bytes, writes);
         return false;
     }
-    if ((t->offset + t->misalign) & (bytes - 1)) {
+    /* A copy that zero-fills its end may read any number of bytes. */
+    bool natural = (bytes & (bytes - 1)) == 0;
+    if (natural && ((t->offset + t->misalign) & (bytes - 1))) {
         fault_at(w, in, lane, PTX_FAULT_MISALIGNED, &t->place,
                  "%u-byte access to an address that is no multiple of %u", bytes, bytes);
         return false;

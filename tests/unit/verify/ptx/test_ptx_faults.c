@@ -272,6 +272,12 @@ static void test_barriers(void **state)
          "cp.async.cg.shared.global [%d1], [%d3], 16; cp.async.commit_group;"
          "cp.async.wait_group 0; bar.sync 0; ld.shared.u32 %r1, [s+128];",
          1, 16, PTX_FAULT_NONE, 0, -1},
+        {"zero-filled end of a copy",
+         "mov.u64 %d1, s; mov.u32 %r1, 12; mov.u32 %r2, 0; mov.u64 %d2, 64;"
+         "cp.async.cg.shared.global [%d1], [%x+240], 16, %r1;"
+         "cp.async.cg.shared.global [%d1+16], [%d2], 16, %r2; cp.async.wait_all;"
+         "ld.shared.v2.u32 {%r3, %r4}, [s+8]; st.global.u32 [%y], %r4; ld.shared.u32 %r5, [s+16];",
+         1, 1, PTX_FAULT_NONE, 0, -1},
         {"newest group still in flight",
          "mov.u64 %d1, s; cp.async.ca.shared.global [%d1], [%x], 4; cp.async.commit_group;"
          "cp.async.ca.shared.global [%d1+4], [%x+4], 4; cp.async.commit_group;"
