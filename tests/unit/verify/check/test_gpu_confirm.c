@@ -156,6 +156,33 @@ static void parts_mean_the_same(void **state)
     }
 }
 
+/* Parts lie at random places: their first element is where they say. */
+static void parts_lie_anywhere(void **state)
+{
+    const struct bound_op *bound;
+    struct arena arena;
+    struct rng rng;
+    int elsewhere = 0;
+
+    (void)state;
+    arena_init(&arena, 64 << 20);
+    rng_init(&rng, 2);
+    bound = target_of(&arena, cases[1].spec);
+    for (int i = 0; i < 20; i++) {
+        const size_t c = op_tensor_find(bound->op, "c");
+        struct slice slice;
+        struct err err;
+
+        assert_ok(slice_choose(&arena, bound, 5000, &rng, &slice, &err));
+        assert_int_equal(slice_element(&slice, bound, c, 0), slice.first[0] * 40 + slice.first[1]);
+        assert_in_range(slice.first[0] + slice.part->dims[0], 1, 30);
+        assert_in_range(slice.first[1] + slice.part->dims[1], 1, 40);
+        elsewhere += slice.first[0] > 0 && slice.first[1] > 0;
+    }
+    assert_true(elsewhere > 5);
+    arena_release(&arena);
+}
+
 /* What cannot be cut and is too large is not confirmed. */
 static void too_large_to_confirm(void **state)
 {
@@ -181,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dims_that_may_be_cut),
         cmocka_unit_test(parts_mean_the_same),
+        cmocka_unit_test(parts_lie_anywhere),
         cmocka_unit_test(too_large_to_confirm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
