@@ -12,7 +12,8 @@
  * that dim alone; a shape fixes one dim and tries companions for the others until guard, ranges and
  * price agree.  Everything is deterministic.
  *
- * Invariant: each shape binds, passes the guard, and costs at most SHAPE_PRICE_MAX.
+ * Invariant: each shape binds, passes the guard, and costs at most SHAPE_PRICE_MAX; the spec's own
+ * shapes, and the only one of a guard that leaves no cheaper, SHAPE_PRICE_GIVEN_MAX.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -371,6 +372,15 @@ static void add_balanced(struct search *search)
         (void)shape_add(search, &best, best_price);
 }
 
+/* Where the guard leaves only dear shapes, one of them is better than none. */
+static void add_dear(struct search *search)
+{
+    for (size_t v = 0; v < search->var_count; v++)
+        for (size_t i = 0; i < search->ladders[v].count; i++)
+            if (add_with(search, v, search->ladders[v].values[i], SHAPE_PRICE_GIVEN_MAX))
+                return;
+}
+
 static bool add_given(struct search *search, struct err *err)
 {
     for (size_t i = 0; i < search->op->verify_count; i++) {
@@ -413,6 +423,8 @@ bool shapes_derive(struct arena *arena, const struct op *op, const struct shape_
         add_balanced(&search);
         add_marked(&search,
                    search.count + 9 < CHECK_SHAPES_MAX ? search.count + 9 : CHECK_SHAPES_MAX);
+        if (search.count == 0)
+            add_dear(&search);
     } else if (search.var_count == 0 && search.count == 0) {
         struct shape shape;
         int64_t price;

@@ -122,6 +122,18 @@ static void guard_is_kept(void **state)
     }
 }
 
+/* Dearer than SHAPE_PRICE_MAX, and yet checked. */
+static void guard_that_leaves_dear_ones(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    derive(&f, matmul_spec, "M >= 96 && N >= 96 && K >= 256");
+    assert_int_equal(f.count, 1);
+    assert_true(some(&f, "K", 256, 2048));
+    arena_release(&f.arena);
+}
+
 static void guard_that_leaves_nothing(void **state)
 {
     static const char *const guards[] = {"false", "M * N * K == 68719476736", "N > 8192"};
@@ -142,6 +154,7 @@ int main(void)
         cmocka_unit_test(edges_and_large),
         cmocka_unit_test(each_dim_has_edges),
         cmocka_unit_test(guard_is_kept),
+        cmocka_unit_test(guard_that_leaves_dear_ones),
         cmocka_unit_test(guard_that_leaves_nothing),
     };
 
