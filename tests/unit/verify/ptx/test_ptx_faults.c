@@ -262,6 +262,14 @@ static void test_barriers(void **state)
          "setp.lt.u32 %p1, %t, 16; mov.u32 %r1, 0xffff; @!%p1 mov.u32 %r1, 0xffff0000;"
          "shfl.sync.idx.b32 %r2, %t, 0, 31, %r1;",
          1, 32, PTX_FAULT_NONE, 0, -1},
+    };
+    (void)state;
+    run_bugs(bugs, COUNT_OF(bugs));
+}
+
+static void test_waits(void **state)
+{
+    static const struct bug bugs[] = {
         {"read before the copy's wait",
          "mov.u64 %d1, s; mul.wide.u32 %d2, %t, 16; add.u64 %d3, %x, %d2; add.u64 %d1, %d1, %d2;"
          "cp.async.cg.shared.global [%d1], [%d3], 16; cp.async.commit_group; bar.sync 0;\n"
@@ -348,9 +356,10 @@ static void test_race_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bounds),   cmocka_unit_test(test_uninitialised),
-        cmocka_unit_test(test_races),    cmocka_unit_test(test_barriers),
-        cmocka_unit_test(test_launches), cmocka_unit_test(test_race_text),
+        cmocka_unit_test(test_bounds),    cmocka_unit_test(test_uninitialised),
+        cmocka_unit_test(test_races),     cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_waits),     cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_race_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
