@@ -313,7 +313,7 @@ static void test_printed_text_is_c(void **state)
     CASE(M - N - 3);
     CASE(M - N / 3 % 5);
     CASE(-M / 2 * 3 - -N);
-    CASE((!M == 0) + (N % M < 4));
+    CASE(((!M) == 0) + (N % M < 4));
     CASE((M < 3 && N > 5) || M * N == 896);
 #undef CASE
     arena_release(&arena);
