@@ -157,22 +157,21 @@ static bool is_cheat(const char *name)
     return name[0] == 'h' && name[1] >= '0' && name[1] <= '9';
 }
 
-/* A manifest that breaks the contract is the candidate's fault; one that is not there is not. */
-static bool bad_manifest(struct arena *arena, struct verdict *verdict, const struct err *err)
+static bool cannot_judge(struct arena *arena, struct verdict *verdict, enum validity validity,
+                         const struct err *err)
 {
-    if (err->code == ERR_IO)
-        return false;
     *verdict = (struct verdict){
-        .validity = VALIDITY_SOURCE_REJECTED,
+        .validity = validity,
         .gate = GATE_SCREEN,
         .reason = str_from(str_copy(arena, str_from(err->text))),
     };
     return true;
 }
 
-/* NAME.cu and NAME.json against OPS/OP.json. */
-static bool judge(struct session *outer, struct arena *arena, const struct selftest_args *args,
-                  const char *name, struct verdict *verdict, struct err *err)
+/* NAME.cu and NAME.json against OPS/OP.json.  A manifest that breaks the contract is the
+ * candidate's fault; one that is not there is not. */
+static bool try_case(struct session *outer, struct arena *arena, const struct selftest_args *args,
+                     const char *name, struct verdict *verdict, struct err *err)
 {
     const size_t stem = strlen(name) - strlen(".cu");
     struct session session = *outer;
@@ -187,7 +186,7 @@ static bool judge(struct session *outer, struct arena *arena, const struct selft
     buf_init(&path, arena, 1 << 16);
     buf_printf(&path, "%s/%.*s.json", args->cheats, (int)stem, name);
     if (!session_manifest(&session, str_copy(arena, buf_view(&path)), &candidate.manifest, err))
-        return bad_manifest(arena, verdict, err);
+        return err->code != ERR_IO && cannot_judge(arena, verdict, VALIDITY_SOURCE_REJECTED, err);
     if (!file_read(arena, path_join(arena, args->cheats, name), SOURCE_BYTES_MAX, &candidate.text,
                    err))
         return false;
@@ -196,6 +195,16 @@ static bool judge(struct session *outer, struct arena *arena, const struct selft
     return session_spec(&session, str_copy(arena, buf_view(&path)), &op, err) &&
            check_candidate(arena, op, &candidate, &options, session.compiler, &products, verdict,
                            err);
+}
+
+/* Whatever goes wrong with one case, the others are judged. */
+static void judge(struct session *session, struct arena *arena, const struct selftest_args *args,
+                  const char *name, struct verdict *verdict)
+{
+    struct err err;
+
+    if (!try_case(session, arena, args, name, verdict, &err))
+        (void)cannot_judge(arena, verdict, VALIDITY_INFRASTRUCTURE, &err);
 }
 
 static const char *count_case(struct cheat_tally *tally, bool cheat, const struct verdict *verdict)
@@ -211,9 +220,13 @@ static const char *count_case(struct cheat_tally *tally, bool cheat, const struc
         return accepted ? "accepted" : "REFUSED";
     }
     tally->cheats++;
-    tally->need_gpu += undecided;
+    tally->need_gpu +=
+        verdict->validity == VALIDITY_UNSUPPORTED || verdict->validity == VALIDITY_PARTIAL;
     tally->caught += !accepted && !undecided;
-    return accepted ? "MISSED" : undecided ? "needs a GPU" : "caught";
+    return accepted                                       ? "MISSED"
+           : verdict->validity == VALIDITY_INFRASTRUCTURE ? "FAILED"
+           : undecided                                    ? "needs a GPU"
+                                                          : "caught";
 }
 
 static void print_case(struct arena *arena, const char *name, const char *outcome,
@@ -251,19 +264,15 @@ static bool run_cheats(struct session *session, const struct selftest_args *args
     for (size_t i = 0; i < count; i++) {
         struct arena arena;
         struct verdict verdict;
-        bool ok;
 
         if (progress.terminal)
             progress_show(&progress, "%zu/%zu %s", i + 1, count, names[i]);
         arena_init(&arena, case_bytes_max);
-        ok = judge(session, &arena, args, names[i], &verdict, err);
+        judge(session, &arena, args, names[i], &verdict);
         progress_end(&progress);
-        if (ok)
-            print_case(&arena, names[i], count_case(&tally, is_cheat(names[i]), &verdict), &verdict,
-                       args->common.json);
+        print_case(&arena, names[i], count_case(&tally, is_cheat(names[i]), &verdict), &verdict,
+                   args->common.json);
         arena_release(&arena);
-        if (!ok)
-            return err_context(err, "%s", names[i]);
     }
     if (tally.need_gpu > 0 && !args->common.json)
         printf("%zu more cheats cannot be judged without a GPU\n", tally.need_gpu);
@@ -279,11 +288,21 @@ static bool run_cheats(struct session *session, const struct selftest_args *args
 
 /* ---- the command ---- */
 
-static bool selftest(struct session *session, const struct selftest_args *args, int *status,
+/* The specs beside the cases, unless said otherwise. */
+static const char *ops_folder(struct session *session, const struct selftest_args *args)
+{
+    const char *beside = path_join(session->arena, args->cheats, "../ops");
+
+    return file_is_dir(beside) ? beside : session->env.ops_folder;
+}
+
+static bool selftest(struct session *session, struct selftest_args *args, int *status,
                      struct err *err)
 {
     if ((args->ptx == NULL) == (args->cheats == NULL))
         return err_raise(err, ERR_USAGE, "say --ptx DIR or --cheats DIR");
+    if (args->cheats != NULL && args->ops == NULL)
+        args->ops = ops_folder(session, args);
     if (args->cheats != NULL && args->ops == NULL)
         return err_raise(err, ERR_USAGE,
                          "--cheats wants --ops DIR, the folder of the cases' specs");
@@ -300,7 +319,8 @@ int cmd_selftest(const struct command *self, int argc, char **argv)
         {"require-tier", OPT_INT, &args.require_tier, "N", "fail unless all files up to tier N run",
          0, 3},
         {"cheats", OPT_TEXT, &args.cheats, "DIR", "judge each NAME.cu with NAME.json there", 0, 0},
-        {"ops", OPT_TEXT, &args.ops, "DIR", "the specs that those manifests name", 0, 0},
+        {"ops", OPT_TEXT, &args.ops, "DIR",
+         "the specs that those manifests name; default: DIR/../ops", 0, 0},
         COMMON_ARCH(&args.common, "architecture; default: sm_90a, or the manifest's"),
         COMMON_SEED(&args.common),
         COMMON_CACHE(&args.common),

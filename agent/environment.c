@@ -68,6 +68,6 @@ void environment_read(struct arena *arena, struct environment *out)
         .openai_key = is_set("OPENAI_API_KEY"),
         .warpwright_key = is_set("WARPWRIGHT_API_KEY"),
     };
-    out->build_folder = path_dir(arena, out->program_folder);
+    out->build_folder = path_join(arena, path_dir(arena, out->program_folder), "nvrtc");
     out->ops_folder = ops_folder(arena, out->program_folder);
 }

@@ -51,7 +51,6 @@ check 2 '--shape' verify $relu $kernel --shape n=0
 check 2 'say --llm none' synth $relu
 check 2 '--attempts wants an integer from 1 to 16' synth $relu --llm none --attempts 17
 check 2 'say --ptx DIR or --cheats DIR' selftest
-check 2 '--cheats wants --ops DIR' selftest --cheats tests/cases/cheats
 check 2 'no-such-folder' selftest --ptx no-such-folder
 
 # Help goes to stdout and is no error.

@@ -111,7 +111,7 @@ static struct compiler *the_compiler(void)
 {
     static struct arena arena;
     static struct compiler *compiler;
-    const struct compiler_options options = {.paths = {getenv("CUDA_HOME"), "build"}};
+    const struct compiler_options options = {.paths = {getenv("CUDA_HOME"), "build/nvrtc"}};
     struct nvrtc_info nvrtc;
     struct err err;
 
@@ -223,6 +223,29 @@ static struct str verdict_bytes(struct arena *arena, const struct verdict *verdi
     return buf_view(&text);
 }
 
+/* A guard that leaves no target is honest, and flagged. */
+static void useless_guard(void **state)
+{
+    const struct check_options options = {.secret = 3};
+    struct candidate candidate = {.form = CANDIDATE_CUDA, .text = str_from(relu_source)};
+    struct check_products products;
+    struct verdict verdict;
+    const struct op *op;
+    struct arena arena;
+    struct err err;
+
+    (void)state;
+    if (the_compiler() == NULL)
+        skip();
+    arena_init(&arena, (size_t)2 << 30);
+    load(&arena, "relu", RELU("n < 1000", "ceildiv(n,256)", "256", ""), &op, &candidate.manifest);
+    assert_ok(check_candidate(&arena, op, &candidate, &options, the_compiler(), &products, &verdict,
+                              &err));
+    assert_int_equal(verdict.validity, VALIDITY_ACCEPTED);
+    assert_true(str_has_prefix(verdict.flags, STR_LIT("the guard excludes every target")));
+    arena_release(&arena);
+}
+
 static void repeatable(void **state)
 {
     struct candidate candidate = {.form = CANDIDATE_CUDA, .text = str_from(relu_source)};
@@ -257,12 +280,13 @@ static void repeatable(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT_OF(cases) + 2] = {
+    struct CMUnitTest tests[COUNT_OF(cases) + 3] = {
         cmocka_unit_test(other_forms),
         cmocka_unit_test(repeatable),
+        cmocka_unit_test(useless_guard),
     };
 
     for (size_t i = 0; i < COUNT_OF(cases); i++)
-        tests[i + 2] = (struct CMUnitTest){cases[i].name, judge, NULL, NULL, (void *)&cases[i]};
+        tests[i + 3] = (struct CMUnitTest){cases[i].name, judge, NULL, NULL, (void *)&cases[i]};
     return _cmocka_run_group_tests("gates", tests, COUNT_OF(tests), NULL, NULL);
 }

@@ -2,8 +2,10 @@
  * Kernels that are wrong or cheat must be refused, each by the check that is meant for it, and
  * honest ones accepted.
  *
- * tests/cases/kernels holds planted kernels with what each must end as (MANIFEST.tsv);
- * tests/cases/cheats is the shared set, whose expected ends are in the table below.  Needs NVRTC.
+ * tests/cases/kernels holds planted kernels with what each must end as: MANIFEST.tsv those for the
+ * ops of tests/cases/ops, LIBRARY.tsv those for kernels/ops, of which all run where FULL_CASES is 1
+ * and otherwise the ones marked "always".  tests/cases/cheats is the shared set, whose expected
+ * ends are in the table below.  Needs NVRTC.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,49 +18,50 @@
 #define KERNELS "tests/cases/kernels"
 #define CHEATS  "tests/cases/cheats"
 #define OPS     "tests/cases/ops"
+#define LIBRARY "kernels/ops"
 
 enum { CASES_MAX = 512, FILE_BYTES_MAX = 4 << 20 };
 
 struct verify_case {
-    const char *name, *folder;
+    const char *name, *folder, *ops;
     enum validity expected;
 };
 
 static const struct verify_case shared[] = {
-    {"h01_noop_stale", CHEATS, VALIDITY_WRONG},
-    {"h02_zeros", CHEATS, VALIDITY_WRONG},
-    {"h03_expected_value_gemm", CHEATS, VALIDITY_WRONG},
-    {"h04_identity_relu", CHEATS, VALIDITY_WRONG},
-    {"h06_wrong_axis_iid", CHEATS, VALIDITY_OUT_OF_BOUNDS},
-    {"h07_skip_one_percent", CHEATS, VALIDITY_WRONG},
-    {"h09_structure", CHEATS, VALIDITY_WRONG},
-    {"h10_hardcoded_shape", CHEATS, VALIDITY_OUT_OF_BOUNDS},
-    {"h11_seed_fingerprint", CHEATS, VALIDITY_WRONG},
-    {"h12_call_counter", CHEATS, VALIDITY_SOURCE_REJECTED},
-    {"h14_value_memo", CHEATS, VALIDITY_SOURCE_REJECTED},
-    {"h17_phase_by_latency", CHEATS, VALIDITY_SOURCE_REJECTED},
-    {"h17c_clock_gate", CHEATS, VALIDITY_SOURCE_REJECTED},
-    {"h18_copy_reference", CHEATS, VALIDITY_OUT_OF_BOUNDS},
-    {"h19_zero_input", CHEATS, VALIDITY_MUTATED_INPUT},
-    {"h20_oob_read_lucky", CHEATS, VALIDITY_OUT_OF_BOUNDS},
-    {"h21_oob_write", CHEATS, VALIDITY_OUT_OF_BOUNDS},
-    {"h23_missing_sync", CHEATS, VALIDITY_RACE},
-    {"h25_accumulate_unzeroed", CHEATS, VALIDITY_WRONG},
-    {"h26_launch_fails", CHEATS, VALIDITY_RESOURCES},
-    {"h27_misaligned_vec", CHEATS, VALIDITY_LAUNCH_ERROR},
-    {"h28_alias_assumption", CHEATS, VALIDITY_RACE},
-    {"h30_bf16_inputs", CHEATS, VALIDITY_WRONG},
-    {"h30b_tf32_inputs", CHEATS, VALIDITY_WRONG},
-    {"h32_unsafe_softmax", CHEATS, VALIDITY_WRONG},
-    {"h34_nan_flood", CHEATS, VALIDITY_WRONG},
-    {"h35_kahan_skipped", CHEATS, VALIDITY_WRONG},
-    {"h42_hang", CHEATS, VALIDITY_TIMEOUT},
-    {"h42b_trap", CHEATS, VALIDITY_LAUNCH_ERROR},
-    {"h44_device_heap", CHEATS, VALIDITY_SOURCE_REJECTED},
-    {"ok_gemm", CHEATS, VALIDITY_ACCEPTED},
-    {"ok_relu", CHEATS, VALIDITY_ACCEPTED},
-    {"ok_rowsum", CHEATS, VALIDITY_ACCEPTED},
-    {"ok_softmax", CHEATS, VALIDITY_ACCEPTED},
+    {"h01_noop_stale", CHEATS, OPS, VALIDITY_WRONG},
+    {"h02_zeros", CHEATS, OPS, VALIDITY_WRONG},
+    {"h03_expected_value_gemm", CHEATS, OPS, VALIDITY_WRONG},
+    {"h04_identity_relu", CHEATS, OPS, VALIDITY_WRONG},
+    {"h06_wrong_axis_iid", CHEATS, OPS, VALIDITY_OUT_OF_BOUNDS},
+    {"h07_skip_one_percent", CHEATS, OPS, VALIDITY_WRONG},
+    {"h09_structure", CHEATS, OPS, VALIDITY_WRONG},
+    {"h10_hardcoded_shape", CHEATS, OPS, VALIDITY_OUT_OF_BOUNDS},
+    {"h11_seed_fingerprint", CHEATS, OPS, VALIDITY_WRONG},
+    {"h12_call_counter", CHEATS, OPS, VALIDITY_SOURCE_REJECTED},
+    {"h14_value_memo", CHEATS, OPS, VALIDITY_SOURCE_REJECTED},
+    {"h17_phase_by_latency", CHEATS, OPS, VALIDITY_SOURCE_REJECTED},
+    {"h17c_clock_gate", CHEATS, OPS, VALIDITY_SOURCE_REJECTED},
+    {"h18_copy_reference", CHEATS, OPS, VALIDITY_OUT_OF_BOUNDS},
+    {"h19_zero_input", CHEATS, OPS, VALIDITY_MUTATED_INPUT},
+    {"h20_oob_read_lucky", CHEATS, OPS, VALIDITY_OUT_OF_BOUNDS},
+    {"h21_oob_write", CHEATS, OPS, VALIDITY_OUT_OF_BOUNDS},
+    {"h23_missing_sync", CHEATS, OPS, VALIDITY_RACE},
+    {"h25_accumulate_unzeroed", CHEATS, OPS, VALIDITY_WRONG},
+    {"h26_launch_fails", CHEATS, OPS, VALIDITY_RESOURCES},
+    {"h27_misaligned_vec", CHEATS, OPS, VALIDITY_LAUNCH_ERROR},
+    {"h28_alias_assumption", CHEATS, OPS, VALIDITY_RACE},
+    {"h30_bf16_inputs", CHEATS, OPS, VALIDITY_WRONG},
+    {"h30b_tf32_inputs", CHEATS, OPS, VALIDITY_WRONG},
+    {"h32_unsafe_softmax", CHEATS, OPS, VALIDITY_WRONG},
+    {"h34_nan_flood", CHEATS, OPS, VALIDITY_WRONG},
+    {"h35_kahan_skipped", CHEATS, OPS, VALIDITY_WRONG},
+    {"h42_hang", CHEATS, OPS, VALIDITY_TIMEOUT},
+    {"h42b_trap", CHEATS, OPS, VALIDITY_LAUNCH_ERROR},
+    {"h44_device_heap", CHEATS, OPS, VALIDITY_SOURCE_REJECTED},
+    {"ok_gemm", CHEATS, OPS, VALIDITY_ACCEPTED},
+    {"ok_relu", CHEATS, OPS, VALIDITY_ACCEPTED},
+    {"ok_rowsum", CHEATS, OPS, VALIDITY_ACCEPTED},
+    {"ok_softmax", CHEATS, OPS, VALIDITY_ACCEPTED},
 };
 
 /* ---- running a case ---- */
@@ -72,9 +75,21 @@ static bool read_case(struct arena *arena, const struct verify_case *c, const ch
     return file_read(arena, path, FILE_BYTES_MAX, out, err);
 }
 
+/* The spec behind `use NAME`: only those of the library have any. */
+static bool find_spec(void *context, struct arena *arena, struct str name, struct str *text)
+{
+    char path[512];
+    struct err err;
+
+    (void)context;
+    snprintf(path, sizeof(path), LIBRARY "/%.*s.json", STR_ARG(name));
+    return file_read(arena, path, FILE_BYTES_MAX, text, &err);
+}
+
 static bool load(struct arena *arena, const struct verify_case *c, const struct op **op,
                  struct candidate *candidate, struct err *err)
 {
+    const struct op_library library = {find_spec, NULL};
     const struct json *json;
     struct str text;
     char path[512];
@@ -85,9 +100,9 @@ static bool load(struct arena *arena, const struct verify_case *c, const struct 
         !json_parse(arena, text, c->name, &json, err) ||
         !manifest_parse(arena, json, &candidate->manifest, err))
         return false;
-    snprintf(path, sizeof(path), "%s/%.*s.json", OPS, STR_ARG(candidate->manifest->op));
+    snprintf(path, sizeof(path), "%s/%.*s.json", c->ops, STR_ARG(candidate->manifest->op));
     return file_read(arena, path, FILE_BYTES_MAX, &text, err) &&
-           op_parse(arena, text, path, NULL, op, err);
+           op_parse(arena, text, path, &library, op, err);
 }
 
 struct world {
@@ -101,7 +116,7 @@ static struct world *the_world(void)
 {
     static struct world world;
     struct nvrtc_info nvrtc;
-    const struct compiler_options options = {.paths = {getenv("CUDA_HOME"), "build"}};
+    const struct compiler_options options = {.paths = {getenv("CUDA_HOME"), "build/nvrtc"}};
     struct err err;
 
     if (world.compiler != NULL)
@@ -138,26 +153,35 @@ static void judge(void **state)
     arena_release(&arena);
 }
 
-/* "file op expected what", tab separated, with a heading. */
-static size_t read_manifest(struct arena *arena, struct verify_case *out, size_t room)
+/*
+ * "file op expected what" of MANIFEST.tsv, "file op expected when what" of LIBRARY.tsv; tab
+ * separated, with a heading.
+ */
+static size_t read_list(struct arena *arena, const char *path, const char *ops,
+                        struct verify_case *out, size_t room)
 {
+    const char *full = getenv("FULL_CASES");
+    const bool all = strcmp(ops, OPS) == 0 || (full != NULL && strcmp(full, "1") == 0);
     struct str text, line;
     struct err err;
     size_t count = 0;
 
-    assert_ok(file_read(arena, KERNELS "/MANIFEST.tsv", FILE_BYTES_MAX, &text, &err));
+    assert_ok(file_read(arena, path, FILE_BYTES_MAX, &text, &err));
     assert_true(str_next_line(&text, &line));
     while (str_next_line(&text, &line)) {
-        char *row = str_copy(arena, line);
-        char *rest = row;
+        char *rest = str_copy(arena, line);
         const char *name = strsep(&rest, "\t");
         const char *op = strsep(&rest, "\t");
         const char *expected = strsep(&rest, "\t");
+        const char *when = strsep(&rest, "\t");
 
         assert_non_null(op);
         assert_non_null(expected);
+        assert_non_null(when);
+        if (!all && strcmp(when, "always") != 0)
+            continue;
         assert_true(count < room);
-        out[count] = (struct verify_case){name, KERNELS, VALIDITY_ACCEPTED};
+        out[count] = (struct verify_case){name, KERNELS, ops, VALIDITY_ACCEPTED};
         if (!validity_parse(str_from(expected), &out[count].expected))
             fail_msg("%s: no validity is called %s", name, expected);
         count++;
@@ -175,7 +199,8 @@ int main(void)
 
     arena_init(&arena, 64 << 20);
     memcpy(cases, shared, sizeof(shared));
-    count += read_manifest(&arena, cases + count, CASES_MAX - count);
+    count += read_list(&arena, KERNELS "/MANIFEST.tsv", OPS, cases + count, CASES_MAX - count);
+    count += read_list(&arena, KERNELS "/LIBRARY.tsv", LIBRARY, cases + count, CASES_MAX - count);
     for (size_t i = 0; i < count; i++)
         tests[i] = (struct CMUnitTest){cases[i].name, judge, NULL, NULL, &cases[i]};
     status = _cmocka_run_group_tests("verify", tests, count, NULL, NULL);

@@ -23,6 +23,18 @@ enum { ARCH_REGISTERS_MAX = 65536 }; /* of a block */
 enum { ARCH_THREADS_MAX = 1024 };    /* of a block */
 enum { ARCH_GRID_YZ_MAX = 65535 };
 
+/* ---- literals.c ---- */
+
+/* Values that the candidate's code holds: what a fingerprint of its data would be compared with. */
+enum { LITERALS_MAX = 48, LIMITS_MAX = 16 };
+struct literals {
+    float values[LITERALS_MAX];
+    size_t count;
+    int64_t limits[LIMITS_MAX]; /* integers that others are compared with */
+    size_t limit_count;
+};
+void literals_of(struct str ptx, struct literals *out);
+
 /* ---- shapes.c ---- */
 
 struct shape_hints {
@@ -35,6 +47,11 @@ struct shape_hints {
 enum { CHECK_SHAPES_MAX = 20 };
 bool shapes_derive(struct arena *arena, const struct op *op, const struct shape_hints *hints,
                    const struct shape **out, size_t *count, struct err *err) MUST_USE;
+/* A few more, dearer ones, just beyond the limits that no shape so far goes beyond. */
+enum { LIMIT_SHAPES_MAX = 4 };
+void shapes_beyond(struct arena *arena, const struct op *op, const struct shape_hints *hints,
+                   const struct literals *literals, const struct shape *known, size_t known_count,
+                   const struct shape **out, size_t *count);
 bool guard_admits(const struct formula *guard, const struct bound_op *bound);
 
 /* ---- price.c ---- */
@@ -42,16 +59,8 @@ bool guard_admits(const struct formula *guard, const struct bound_op *bound);
 /* Estimated warp instructions of an emulation at `bound`; INT64_MAX when it cannot be launched. */
 int64_t shape_price(const struct bound_op *bound, const struct manifest *manifest);
 bool formula_mentions(const struct formula *formula, struct str name);
-
-/* ---- literals.c ---- */
-
-/* Values that the candidate's code holds: what a fingerprint of its data would be compared with. */
-enum { LITERALS_MAX = 48 };
-struct literals {
-    float values[LITERALS_MAX];
-    size_t count;
-};
-void literals_of(struct str ptx, struct literals *out);
+/* The largest constant that launch formulas divide the dim by; 1 = none. */
+int64_t tile_of(const struct manifest *manifest, struct str dim);
 
 /* ---- reference.c: data and what it should give ---- */
 

@@ -53,6 +53,7 @@ struct exam {
     uint32_t calls;    /* data sets made: each has its own data */
     int64_t undecided; /* data sets whose reference decided nothing */
     uint64_t spent;    /* warp instructions of all runs */
+    struct literals literals;
     int64_t wall_ns[GATE_COUNT];
     struct check_record failure;
     bool measure; /* record counts of this shape */
@@ -392,17 +393,16 @@ static bool check_literals(struct exam *exam, const struct bound_op *bound, bool
                                  .class = DATA_SPEC,
                                  .secret = exam->subject->options->secret,
                                  .call = exam->calls++};
-    struct literals literals;
+    const struct literals *literals = &exam->literals;
     bool ok = true;
 
-    literals_of(exam->subject->ptx, &literals);
-    for (size_t i = 0; i <= literals.count && literals.count > 0 && ok && !*failed; i++) {
-        const bool all = i == literals.count;
+    for (size_t i = 0; i <= literals->count && literals->count > 0 && ok && !*failed; i++) {
+        const bool all = i == literals->count;
         struct arena scratch;
 
         arena_init(&scratch, scratch_bytes_max);
-        ok = check_values(exam, &scratch, &like, all ? literals.values : &literals.values[i],
-                          all ? literals.count : 1, failed, err);
+        ok = check_values(exam, &scratch, &like, all ? literals->values : &literals->values[i],
+                          all ? literals->count : 1, failed, err);
         arena_release(&scratch);
     }
     return ok;
@@ -457,6 +457,30 @@ static bool check_shapes_all(struct exam *exam, const struct shape *shapes, size
         if (!check_shape(exam, bound, i + 2 >= count, i, failed, err))
             return false;
         if (!*failed && i == count / 3 && !check_literals(exam, bound, failed, err))
+            return false;
+    }
+    return true;
+}
+
+/* Once each, just beyond the limits in the candidate's code. */
+static bool check_beyond(struct exam *exam, const struct shape *known, size_t known_count,
+                         bool *failed, struct err *err)
+{
+    const struct subject *subject = exam->subject;
+    const struct shape_hints hints = {subject->options->plan, subject->manifest,
+                                      subject->manifest->guard};
+    const struct shape *shapes;
+    size_t count;
+
+    if (subject->options->shapes != NULL)
+        return true;
+    shapes_beyond(exam->arena, subject->op, &hints, &exam->literals, known, known_count, &shapes,
+                  &count);
+    for (size_t i = 0; i < count && !*failed; i++) {
+        const struct bound_op *bound;
+
+        if (!op_bind_shape(exam->arena, subject->op, &shapes[i], &bound, err) ||
+            !check_dataset(exam, bound, DATA_SPEC, false, failed, err))
             return false;
     }
     return true;
@@ -539,12 +563,22 @@ static bool check_sampled(struct exam *exam, bool *failed, struct err *err)
 
 /* ---- the whole ---- */
 
+/* Right, but of no use where the spec wants it. */
+static struct str flags_of(struct exam *exam)
+{
+    const struct str admission = admission_flags(exam->arena, &exam->admission);
+
+    if (admission.len > 0 || admitted_target(exam) != NULL)
+        return admission;
+    return STR_LIT("the guard excludes every target shape of the spec");
+}
+
 static void accept(struct exam *exam)
 {
     struct verdict *verdict = exam->verdict;
     struct buf text;
 
-    verdict->flags = admission_flags(exam->arena, &exam->admission);
+    verdict->flags = flags_of(exam);
     verdict->gate = GATE_COMPARE;
     buf_init(&text, exam->arena, VERDICT_REASON_BYTES_MAX);
     if (verdict->checks_executed < verdict->checks_minimum || exam->undecided == exam->calls) {
@@ -624,7 +658,9 @@ bool examine(struct arena *arena, struct subject *subject, struct verdict *verdi
             return false;
         if (count > 0) {
             admission_begin(&exam->admission, subject->op, shapes, count);
-            if (!check_shapes_all(exam, shapes, count, &failed, err))
+            literals_of(subject->ptx, &exam->literals);
+            if (!check_shapes_all(exam, shapes, count, &failed, err) ||
+                (!failed && !check_beyond(exam, shapes, count, &failed, err)))
                 return false;
             if (!failed)
                 accept(exam);

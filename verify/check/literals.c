@@ -6,6 +6,9 @@
  * asked.  So the candidate is asked with its own constants: whatever value it compares its input
  * with is in its PTX, as an immediate or in .const memory, and one of the data sets holds it.
  *
+ * The same holds for sizes: what a kernel compares integers with may be where it begins to cheat,
+ * or where its second code path begins, so these limits become shapes.
+ *
  * Method: a scan of the PTX text, not a parse: floats written 0fXXXXXXXX and 0dXXXXXXXXXXXXXXXX,
  * integers of more than 16 bits, words of .b8 arrays.  Anything found is legal data, so taking too
  * much does no harm.  Debug sections and line information are left out.
@@ -16,7 +19,7 @@
 
 #include "verify/check/check_int.h"
 
-enum { TOKEN_BYTES_MAX = 32, SMALL_INTEGER_MAX = 65535 };
+enum { TOKEN_BYTES_MAX = 32, SMALL_INTEGER_MAX = 65535, LIMIT_MIN = 64 };
 
 struct collector {
     struct literals *literals;
@@ -71,6 +74,29 @@ static void add_token(struct collector *collector, const char *token, bool bytes
     }
 }
 
+/* "setp.gt.s64 %p1, %rd1, 100000;": the limit is the last operand. */
+static void add_limit(struct literals *literals, struct str line)
+{
+    size_t start = line.len;
+    char token[TOKEN_BYTES_MAX];
+    int64_t value;
+    char *end;
+
+    while (start > 0 && line.at[start - 1] != ',')
+        start--;
+    if (start == 0 || line.len - start >= sizeof(token) || literals->limit_count == LIMITS_MAX)
+        return;
+    memcpy(token, line.at + start, line.len - start);
+    token[line.len - start] = '\0';
+    value = strtoll(token, &end, 0);
+    if (*end != ';' || value < LIMIT_MIN)
+        return;
+    for (size_t i = 0; i < literals->limit_count; i++)
+        if (literals->limits[i] == value)
+            return;
+    literals->limits[literals->limit_count++] = value;
+}
+
 static bool is_word(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
@@ -111,6 +137,7 @@ void literals_of(struct str ptx, struct literals *out)
     struct str line;
 
     out->count = 0;
+    out->limit_count = 0;
     while (str_next_line(&ptx, &line)) {
         while (line.len > 0 && (*line.at == ' ' || *line.at == '\t')) {
             line.at++;
@@ -121,6 +148,8 @@ void literals_of(struct str ptx, struct literals *out)
         if (str_has_prefix(line, STR_LIT(".loc")) || str_has_prefix(line, STR_LIT(".file")) ||
             str_has_prefix(line, STR_LIT("//")) || str_has_prefix(line, STR_LIT(".version")))
             continue;
+        if (memmem(line.at, line.len, "setp.", 5) != NULL)
+            add_limit(out, line);
         collector.word = 0;
         collector.bytes = 0;
         scan_line(&collector, line);

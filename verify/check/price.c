@@ -64,7 +64,7 @@ static int64_t tile_in(const struct formula *formula, struct str dim)
     return own > a ? own : a;
 }
 
-static int64_t tile_of(const struct manifest *manifest, struct str dim)
+int64_t tile_of(const struct manifest *manifest, struct str dim)
 {
     int64_t tile = 1;
 

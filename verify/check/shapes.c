@@ -29,6 +29,7 @@ enum {
      * some 30 launches each, and a candidate should take a few seconds. */
     SHAPE_PRICE_MAX = 3 << 18,
     SHAPE_PRICE_GIVEN_MAX = 16 << 20, /* the spec asked for it */
+    SHAPE_PRICE_LIMIT = 4 << 20,      /* seen once */
     SHAPE_PRICE_COMPANION = 3 << 15,
     SMALL_VALUE_MAX = 48,
     BALANCED_VALUE_MIN = 4,
@@ -397,13 +398,14 @@ static bool add_given(struct search *search, struct err *err)
     return true;
 }
 
-bool shapes_derive(struct arena *arena, const struct op *op, const struct shape_hints *hints,
-                   const struct shape **out, size_t *count, struct err *err)
+/* Empty ladders mean that the guard admits nothing. */
+static struct search search_begin(struct arena *arena, const struct op *op,
+                                  const struct shape_hints *hints, bool *dead)
 {
     struct search search = {.arena = arena, .op = op, .hints = hints};
     size_t *vars = arena_array(arena, size_t, op->dim_count + 1);
-    bool dead = false;
 
+    *dead = false;
     for (size_t d = 0; d < op->dim_count; d++)
         if (op->dims[d].kind == DIM_VAR)
             vars[search.var_count++] = d;
@@ -412,12 +414,54 @@ bool shapes_derive(struct arena *arena, const struct op *op, const struct shape_
     search.shapes = arena_array(arena, struct shape, CHECK_SHAPES_MAX);
     search.prices = arena_array(arena, int64_t, CHECK_SHAPES_MAX);
     rng_init(&search.rng, 1);
-    if (!add_given(&search, err))
-        return false;
     for (size_t v = 0; v < search.var_count; v++) {
         ladder_build(&search, v);
-        dead = dead || search.ladders[v].count == 0;
+        *dead = *dead || search.ladders[v].count == 0;
     }
+    return search;
+}
+
+static int64_t most_of(const struct shape *shapes, size_t count, size_t dim)
+{
+    int64_t most = 0;
+
+    for (size_t i = 0; i < count; i++)
+        most = shapes[i].values[dim] > most ? shapes[i].values[dim] : most;
+    return most;
+}
+
+void shapes_beyond(struct arena *arena, const struct op *op, const struct shape_hints *hints,
+                   const struct literals *literals, const struct shape *known, size_t known_count,
+                   const struct shape **out, size_t *count)
+{
+    bool dead;
+    struct search search = search_begin(arena, op, hints, &dead);
+
+    for (size_t i = 0; i < literals->limit_count && !dead; i++)
+        for (size_t v = 0; v < search.var_count && search.count < LIMIT_SHAPES_MAX; v++) {
+            const struct dim *dim = &op->dims[search.vars[v]];
+            const int64_t most = most_of(known, known_count, search.vars[v]);
+            const int64_t tile = hints->manifest != NULL ? tile_of(hints->manifest, dim->name) : 1;
+            const int64_t limit = literals->limits[i];
+
+            if (limit >= most && limit < dim->max)
+                (void)add_with(&search, v, limit + 1, SHAPE_PRICE_LIMIT);
+            if (tile > 1 && limit < dim->max / tile && (limit + 1) * tile + 1 > most &&
+                search.count < LIMIT_SHAPES_MAX)
+                (void)add_with(&search, v, (limit + 1) * tile + 1, SHAPE_PRICE_LIMIT);
+        }
+    *out = search.shapes;
+    *count = search.count;
+}
+
+bool shapes_derive(struct arena *arena, const struct op *op, const struct shape_hints *hints,
+                   const struct shape **out, size_t *count, struct err *err)
+{
+    bool dead;
+    struct search search = search_begin(arena, op, hints, &dead);
+
+    if (!add_given(&search, err))
+        return false;
     if (!dead && search.var_count > 0) {
         add_largest(&search);
         add_balanced(&search);

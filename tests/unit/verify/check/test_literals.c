@@ -40,6 +40,26 @@ static void found_in(void **state)
     }
 }
 
+/* Integers that others are compared with, beyond the sizes that every kernel has. */
+static void limits_in(void **state)
+{
+    static const char ptx[] = "setp.gt.s64 %p1, %rd1, 100000;\n"
+                              "@%p2 setp.lt.u32 %p1, %r1, 1001;\n"
+                              "setp.gt.s32 %p1, %r1, %r2;\n"
+                              "setp.gt.s32 %p1, %r1, 31;\n"
+                              "setp.gt.s32 %p1, %r1, -5;\n"
+                              "setp.gt.f32 %p1, %f1, 0f3F800000;\n"
+                              "setp.eq.s64 %p1, %rd1, 100000;\n"
+                              "add.s32 %r1, %r2, 70000;\n";
+    struct literals found;
+
+    (void)state;
+    literals_of(str_from(ptx), &found);
+    assert_int_equal(found.limit_count, 2);
+    assert_int_equal(found.limits[0], 100000);
+    assert_int_equal(found.limits[1], 1001);
+}
+
 /* However long the text, the list stays within its limit. */
 static void many(void **state)
 {
@@ -59,7 +79,8 @@ static void many(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(found_in), cmocka_unit_test(many)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(found_in), cmocka_unit_test(limits_in),
+                                       cmocka_unit_test(many)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
