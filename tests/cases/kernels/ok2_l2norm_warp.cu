@@ -1,0 +1,13 @@
+// ok2_l2norm_warp  op=l2norm
+// a warp a row, two rows a warp in flight, rsqrtf of the clamped square
+extern "C" __global__ void l2_normalize(const float* __restrict__ x, float* __restrict__ y, int M, int N) {
+    int row = blockIdx.x * blockDim.y + threadIdx.y;
+    if (row >= M) return;
+    const float* p = x + (size_t)row * N;
+    float q = 0.f;
+    for (int i = threadIdx.x; i < N; i += warpSize) q += p[i] * p[i];
+#pragma unroll
+    for (int o = 16; o > 0; o /= 2) q += __shfl_xor_sync(0xffffffff, q, o);
+    float inv = 1.0f / fmaxf(sqrtf(q), 1e-12f);
+    for (int i = threadIdx.x; i < N; i += warpSize) y[(size_t)row * N + i] = p[i] * inv;
+}

@@ -1,0 +1,20 @@
+// w2_matmul_floor_tiles  op=matmul
+// the loop over K is rounded down
+#define TILE 16
+extern "C" __global__ void matmul_tiled(const float* A, const float* B, float* C, int M, int N, int K) {
+    __shared__ float As[TILE][TILE];
+    __shared__ float Bs[TILE][TILE];
+    int row = blockIdx.y * TILE + threadIdx.y;
+    int col = blockIdx.x * TILE + threadIdx.x;
+    float acc = 0.0f;
+    for (int t = 0; t < max(K / TILE, 1); ++t) {
+        int a_col = t * TILE + threadIdx.x, b_row = t * TILE + threadIdx.y;
+        As[threadIdx.y][threadIdx.x] = (row < M && a_col < K) ? A[(size_t)row * K + a_col] : 0.0f;
+        Bs[threadIdx.y][threadIdx.x] = (b_row < K && col < N) ? B[(size_t)b_row * N + col] : 0.0f;
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < TILE; ++k) acc += As[threadIdx.y][k] * Bs[k][threadIdx.x];
+        __syncthreads();
+    }
+    if (row < M && col < N) C[(size_t)row * N + col] = acc;
+}
