@@ -257,7 +257,7 @@ static struct ref_value finish_fold(struct ref_stmt *s, const char *count)
     struct product product = product_of(s);
     const char *format = is_real(s) ? ref_format(dtype) : "";
     bool compensated = s->kernel->op->policy.summation == SUMMATION_COMPENSATED;
-    bool keeps_exact = product.is_product || !s->kernel->op->tensors[s->stmt->target].temporary;
+    bool keeps_exact = !s->kernel->op->tensors[s->stmt->target].temporary;
     switch (s->stmt->reduce) {
     case REDUCE_SUM:
         if (is_real(s))

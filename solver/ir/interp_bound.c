@@ -46,9 +46,9 @@
  * what follows: (x - mean) * scale + shift is also x * scale + (shift - mean * scale).  And twice
  * that where an operand was computed, so that p - q + b may be p + (b - q).
  *
- * Exact integers below 1 / u cost nothing, in any order, in an output or a contraction.  Other sums
- * are steps towards something that may be reached without them: Welford's running mean of integers
- * is no integer.
+ * Exact integers below 1 / u cost nothing, in any order, in an output.  Other sums are steps towards
+ * something that may be reached without them: Welford's running mean of integers is no integer, nor
+ * are the weights of an attention that divides before it adds.
  *
  * In f64 the value that candidates are compared with is itself rounded like theirs: u counts twice.
  *

@@ -453,7 +453,7 @@ bool kernel_compile(struct arena *arena, struct interp *interp, size_t index, st
     choose_strategy(interp, k);
     mark(b.insns, b.count, k);
     find_product(interp, k);
-    k->keeps_exact = k->is_product || !op->tensors[stmt->target].temporary;
+    k->keeps_exact = !op->tensors[stmt->target].temporary;
     if (!stmt->scatter)
         interp->stores[stmt->target].least = least_of_target(k);
     return true;
