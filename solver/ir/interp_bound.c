@@ -46,7 +46,7 @@
  * what follows: (x - mean) * scale + shift is also x * scale + (shift - mean * scale).  And twice
  * that where an operand was computed, so that p - q + b may be p + (b - q).
  *
- * Exact integers below 1 / u cost nothing, in any order, in an output.  Other sums are steps towards
+ * Exact integers below 1 / u cost nothing, in any order, in an output.  Other sums are steps to
  * something that may be reached without them: Welford's running mean of integers is no integer, nor
  * are the weights of an attention that divides before it adds.
  *
