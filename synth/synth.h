@@ -7,6 +7,7 @@
 #include "base/str.h"
 
 #include "solver/ir/ir.h"
+#include "synth/prompt.h"
 
 /*
  * synth: between op, plan and source text.  Pure: data and text in, text out.
