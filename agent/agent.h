@@ -15,6 +15,7 @@
 #include "synth/synth.h"
 #include "verify/check/check.h"
 #include "verify/device/device.h"
+#include "verify/evaluate/evaluate.h"
 
 /*
  * agent: the command line.  One cmd_*.c a command: option table, call a module, print.  Results go
@@ -97,6 +98,8 @@ struct session {
     struct cache cache;
     struct compiler *compiler; /* NULL until session_compiler */
     uint64_t secret;
+    struct bundle_spec specs[BUNDLE_SPECS_MAX]; /* of the last session_spec: it, then the used */
+    size_t spec_count;
 };
 bool session_begin(struct session *session, struct arena *arena, const struct common *common,
                    struct err *err) MUST_USE;

@@ -7,7 +7,7 @@
 
 #include "agent/agent.h"
 
-enum { CANDIDATE_BYTES_MAX = 64 << 20, TEXT_BYTES_MAX = 1 << 20 };
+enum { TEXT_BYTES_MAX = 1 << 20 };
 static const size_t arena_bytes_max = (size_t)4 << 30;
 
 struct verify_args {

@@ -1,6 +1,5 @@
 /*
- * A bundle from a spec, a kernel and its manifest.  The specs that the spec uses travel with it:
- * they are noted as the parser asks for them.
+ * A bundle from a spec, a kernel and its manifest.  The specs that the spec uses travel with it.
  */
 #include <string.h>
 
@@ -14,40 +13,9 @@ static const size_t arena_bytes_max = (size_t)2 << 30;
 struct packing {
     struct arena *arena;
     const struct pack_args *args;
-    const char *folders[2];
-    struct bundle_spec specs[BUNDLE_SPECS_MAX];
     struct bundle bundle;
     struct task task;
 };
-
-static bool is_noted(const struct packing *p, struct str name)
-{
-    for (size_t i = 1; i < p->bundle.spec_count; i++)
-        if (str_equal(p->specs[i].name, name))
-            return true;
-    return false;
-}
-
-static bool find_used(void *context, struct arena *arena, struct str name, struct str *text)
-{
-    struct packing *p = context;
-    char file[128];
-    struct err err;
-
-    if (name.len > 100 || memchr(name.at, '/', name.len) != NULL || name.at[0] == '.')
-        return false;
-    snprintf(file, sizeof(file), "%.*s.json", STR_ARG(name));
-    for (size_t i = 0; i < COUNT_OF(p->folders); i++) {
-        if (p->folders[i] == NULL ||
-            !file_read(arena, path_join(arena, p->folders[i], file), OP_SPEC_BYTES_MAX, text, &err))
-            continue;
-        if (!is_noted(p, name) && p->bundle.spec_count < BUNDLE_SPECS_MAX)
-            p->specs[p->bundle.spec_count++] =
-                (struct bundle_spec){str_from(str_copy(arena, name)), *text};
-        return true;
-    }
-    return false;
-}
 
 static bool read_json(struct packing *p, const char *path, size_t bytes_max,
                       const struct json **out, struct err *err)
@@ -90,53 +58,6 @@ static bool plan_of(struct packing *p, struct err *err)
                                      plan_parse(p->arena, json, &p->bundle.plan, err));
 }
 
-static bool spec_of(struct packing *p, const struct op **op, struct err *err)
-{
-    const struct op_library library = {find_used, p};
-    struct str text;
-
-    p->bundle.spec_count = 1;
-    if (!file_read(p->arena, p->args->spec, OP_SPEC_BYTES_MAX, &text, err) ||
-        !op_parse(p->arena, text, p->args->spec, &library, op, err))
-        return false;
-    p->specs[0] = (struct bundle_spec){(*op)->name, text};
-    p->bundle.specs = p->specs;
-    return true;
-}
-
-/* Variables of the target shape, in order of names as task documents have them. */
-static void task_of(struct packing *p, const struct op *op, const struct track *track,
-                    const struct bound_op *target)
-{
-    struct str *names = arena_array(p->arena, struct str, op->dim_count + 1);
-    int64_t *values = arena_array(p->arena, int64_t, op->dim_count + 1);
-    size_t count = 0;
-
-    for (size_t d = 0; d < op->dim_count; d++) {
-        size_t at = count;
-
-        if (op->dims[d].kind != DIM_VAR)
-            continue;
-        for (; at > 0 &&
-               strcmp(str_copy(p->arena, names[at - 1]), str_copy(p->arena, op->dims[d].name)) > 0;
-             at--) {
-            names[at] = names[at - 1];
-            values[at] = values[at - 1];
-        }
-        names[at] = op->dims[d].name;
-        values[at] = target->dims[d];
-        count++;
-    }
-    p->task = (struct task){.op = op->hash,
-                            .op_name = op->name,
-                            .track = track->name,
-                            .dim_names = names,
-                            .dim_values = values,
-                            .dim_count = count,
-                            .machine = STR_LIT("any")};
-    p->bundle.task = &p->task;
-}
-
 static bool pack(struct packing *p, struct session *session, const struct common *common,
                  struct err *err)
 {
@@ -151,12 +72,15 @@ static bool pack(struct packing *p, struct session *session, const struct common
     p->bundle.secret = session->secret;
     if (args->gate != NULL && !gate_parse(str_from(args->gate), &p->bundle.options.last_gate))
         return err_raise(err, ERR_USAGE, "--gate: there is no gate \"%s\"", args->gate);
-    if (!spec_of(p, &op, err) || !candidate_of(p, err) || !plan_of(p, err) ||
+    if (!session_spec(session, args->spec, &op, err) || !candidate_of(p, err) || !plan_of(p, err) ||
         !session_track(op, common->track, &track, err) ||
         !session_shape(session, op, common->shape, &target, err) ||
         (target == NULL && !op_bind_shape(p->arena, op, &op->targets[0], &target, err)))
         return false;
-    task_of(p, op, track, target);
+    p->bundle.specs = session->specs;
+    p->bundle.spec_count = session->spec_count;
+    p->task = task_of(p->arena, target, track, STR_LIT("any"));
+    p->bundle.task = &p->task;
     return bundle_op(p->arena, &p->bundle, &op, &shape, err) &&
            file_make_dirs(path_dir(p->arena, args->file), err) &&
            bundle_write_file(args->file, &p->bundle, err);
@@ -176,8 +100,6 @@ int pack_bundle(const struct command *self, const struct pack_args *args,
     p->arena = &arena;
     p->args = args;
     if (session_begin(&session, &arena, common, &err)) {
-        p->folders[0] = path_dir(&arena, args->spec);
-        p->folders[1] = session.env.ops_folder;
         if (!pack(p, &session, common, &err))
             status = command_failed(self->name, &err);
         session_end(&session);

@@ -63,8 +63,20 @@ void session_end(struct session *session)
 /* ---- documents ---- */
 
 struct library {
+    struct session *session;
     const char *folders[2];
 };
+
+/* Specs that travel with the one that uses them are noted as the parser asks for them. */
+static void note_spec(struct session *session, struct str name, struct str text)
+{
+    for (size_t i = 0; i < session->spec_count; i++)
+        if (str_equal(session->specs[i].name, name))
+            return;
+    if (session->spec_count < BUNDLE_SPECS_MAX)
+        session->specs[session->spec_count++] =
+            (struct bundle_spec){str_from(str_copy(session->arena, name)), text};
+}
 
 static bool library_find(void *context, struct arena *arena, struct str name, struct str *text)
 {
@@ -78,22 +90,29 @@ static bool library_find(void *context, struct arena *arena, struct str name, st
     buf_init(&buf, arena, 4096);
     buf_printf(&buf, "%.*s.json", STR_ARG(name));
     file = str_copy(arena, buf_view(&buf));
-    for (size_t i = 0; i < COUNT_OF(library->folders); i++)
-        if (library->folders[i] != NULL &&
-            file_read(arena, path_join(arena, library->folders[i], file), OP_SPEC_BYTES_MAX, text,
-                      &err))
-            return true;
+    for (size_t i = 0; i < COUNT_OF(library->folders); i++) {
+        if (library->folders[i] == NULL ||
+            !file_read(arena, path_join(arena, library->folders[i], file), OP_SPEC_BYTES_MAX, text,
+                       &err))
+            continue;
+        note_spec(library->session, name, *text);
+        return true;
+    }
     return false;
 }
 
 bool session_spec(struct session *session, const char *path, const struct op **out, struct err *err)
 {
-    struct library folders = {{path_dir(session->arena, path), session->env.ops_folder}};
+    struct library folders = {session, {path_dir(session->arena, path), session->env.ops_folder}};
     const struct op_library library = {library_find, &folders};
     struct str text;
 
-    return file_read(session->arena, path, OP_SPEC_BYTES_MAX, &text, err) &&
-           op_parse(session->arena, text, path, &library, out, err);
+    session->spec_count = 1;
+    if (!file_read(session->arena, path, OP_SPEC_BYTES_MAX, &text, err) ||
+        !op_parse(session->arena, text, path, &library, out, err))
+        return false;
+    session->specs[0] = (struct bundle_spec){(*out)->name, text};
+    return true;
 }
 
 bool session_manifest(struct session *session, const char *path, const struct manifest **out,

@@ -145,6 +145,11 @@ struct llm_counts llm_counts(const struct llm *llm)
     return llm->counts;
 }
 
+bool llm_can_answer(const struct llm *llm, const struct tape_key *key)
+{
+    return llm->live.transport != NULL || replay_has(llm->tape.self, key);
+}
+
 bool llm_ask(struct arena *arena, struct llm *llm, const struct llm_request *request,
              struct llm_reply *reply, struct err *err)
 {

@@ -196,6 +196,10 @@ bool llm_open(struct arena *arena, const struct llm_options *options, struct llm
 struct str llm_model(const struct llm *llm);
 struct llm_counts llm_counts(const struct llm *llm);
 
+/* Whether a question of this key can be answered at all: always when live, else while the tape has
+ * an unused exchange of it. */
+bool llm_can_answer(const struct llm *llm, const struct tape_key *key);
+
 /*
  * One answer.  Retries where another try may help; all within one deadline, which also ends a
  * request whose process hangs.  Fails with

@@ -122,6 +122,8 @@ bool replay_open(struct arena *arena, const char *path, bool strict, bool may_st
 extern const struct llm_transport replay_transport;
 /* The model's name in the first request of the tape; empty when there is none. */
 struct str replay_model(struct arena *arena, const struct replay *replay);
+/* Whether an exchange of this key is left on the tape. */
+bool replay_has(const struct replay *replay, const struct tape_key *key);
 /* Why the tape has no further exchange of this key.  False. */
 bool replay_missing(const struct replay *replay, const struct tape_key *key, struct err *err);
 /* Adds a live try to the tape that options.record names, if any; synced on return. */

@@ -53,6 +53,21 @@ struct str replay_model(struct arena *arena, const struct replay *replay)
 
 /* ---- finding ---- */
 
+/* The first unused exchange of a key; the tape's count when there is none. */
+static size_t find_unused(const struct replay *replay, const struct tape_key *key)
+{
+    size_t i = 0;
+    while (i < replay->tape.count &&
+           (replay->used[i] || !tape_key_equal(&replay->tape.lines[i].key, key)))
+        i++;
+    return i;
+}
+
+bool replay_has(const struct replay *replay, const struct tape_key *key)
+{
+    return find_unused(replay, key) < replay->tape.count;
+}
+
 bool replay_missing(const struct replay *replay, const struct tape_key *key, struct err *err)
 {
     struct buf what;
@@ -117,10 +132,7 @@ static bool replay_exchange(struct arena *arena UNUSED, void *self, const struct
                             struct llm_try *out, struct err *err)
 {
     struct replay *replay = self;
-    size_t i = 0;
-    while (i < replay->tape.count &&
-           (replay->used[i] || !tape_key_equal(&replay->tape.lines[i].key, call->key)))
-        i++;
+    const size_t i = find_unused(replay, call->key);
     if (i == replay->tape.count) {
         out->status = LLM_TRY_NONE;
         return true;

@@ -88,6 +88,9 @@ struct task {
 bool task_parse(struct arena *arena, const struct json *json, const struct task **out,
                 struct err *err) MUST_USE;
 void task_print(struct json_writer *w, const struct task *task);
+/* The task of a bound op; `out` shares names with the op. */
+struct task task_of(struct arena *arena, const struct bound_op *target, const struct track *track,
+                    struct str machine);
 struct hash task_hash(const struct task *task);
 
 const char *staging_name(enum staging staging);

@@ -82,6 +82,40 @@ void task_print(struct json_writer *w, const struct task *task)
     json_close_object(w);
 }
 
+static bool name_after(struct str a, struct str b)
+{
+    const int order = memcmp(a.at, b.at, a.len < b.len ? a.len : b.len);
+    return order > 0 || (order == 0 && a.len > b.len);
+}
+
+struct task task_of(struct arena *arena, const struct bound_op *target, const struct track *track,
+                    struct str machine)
+{
+    const struct op *op = target->op;
+    struct str *names = arena_array(arena, struct str, op->dim_count + 1);
+    int64_t *values = arena_array(arena, int64_t, op->dim_count + 1);
+    size_t count = 0;
+    for (size_t d = 0; d < op->dim_count; d++) {
+        size_t at = count;
+        if (op->dims[d].kind != DIM_VAR)
+            continue;
+        for (; at > 0 && name_after(names[at - 1], op->dims[d].name); at--) {
+            names[at] = names[at - 1];
+            values[at] = values[at - 1];
+        }
+        names[at] = op->dims[d].name;
+        values[at] = target->dims[d];
+        count++;
+    }
+    return (struct task){.op = op->hash,
+                         .op_name = op->name,
+                         .track = track->name,
+                         .dim_names = names,
+                         .dim_values = values,
+                         .dim_count = count,
+                         .machine = machine};
+}
+
 struct hash task_hash(const struct task *task)
 {
     struct doc_hasher hasher;
