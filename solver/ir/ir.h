@@ -9,11 +9,13 @@
  *   interp.h    the meaning of an op: real, as-typed and bound-carrying interpreter; fills
  *   count.h     exact MACs, flops, bytes; compulsory traffic
  *   manifest.h  how CUDA is launched
+ *   machine.h   what a GPU offers: limits, bandwidth, rates
  *   plan.h      regions, tiles, guard; task
  */
 #include "solver/ir/count.h"
 #include "solver/ir/formula.h"
 #include "solver/ir/interp.h"
+#include "solver/ir/machine.h"
 #include "solver/ir/manifest.h"
 #include "solver/ir/op.h"
 #include "solver/ir/plan.h"

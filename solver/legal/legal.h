@@ -1,0 +1,15 @@
+#ifndef SOLVER_LEGAL_LEGAL_H
+#define SOLVER_LEGAL_LEGAL_H
+
+/*
+ * solver/legal: what statements are, what may be done to them, and which plans a machine can hold.
+ *
+ *   structure.h  structures, preservations, primitives, composition; from the statements alone
+ *   limits.h     hard limits of a plan on a machine, with slack
+ *   space.h      the plans that vary a skeleton inside the limits
+ */
+#include "solver/legal/limits.h"
+#include "solver/legal/space.h"
+#include "solver/legal/structure.h"
+
+#endif
