@@ -99,6 +99,8 @@ bool parse_skip_balanced(struct parser *p) MUST_USE;
 
 /* Names. */
 struct binding *parse_lookup(struct parser *p, struct str name);
+/* As parse_lookup, but past ranges, whose stem is no name. */
+struct binding *parse_lookup_name(struct parser *p, struct str name);
 struct binding *parse_bind(struct parser *p, struct str name, enum binding_kind kind,
                            uint32_t index);
 bool parse_open_scope(struct parser *p) MUST_USE;

@@ -3,8 +3,9 @@
  *
  * One map from text to the innermost binding; bindings are a stack, so closing a scope pops them
  * and restores what they shadowed.  A range declaration (.reg .b32 %r<40>) is one binding; "%r17"
- * is found by its stem and gets a register number when first used.  Labels are kept apart: a
- * reference may come before its label, and is tied to it when the scope closes.
+ * is found by its stem and gets a register number when first used.  "%r17" may also be declared by
+ * that name: of the range and the single register the one declared further inside is meant.  Labels
+ * are kept apart: a reference may come before its label, and is tied to it when the scope closes.
  *
  * Invariant: names.value is 1 + the innermost live binding of that text, or 0.
  */
@@ -153,16 +154,41 @@ static bool range_register(struct parser *p, struct binding *range, uint64_t num
     return true;
 }
 
+/* The binding of this text that the innermost one hides, NULL = none. */
+static struct binding *hidden_by(struct parser *p, const struct binding *binding)
+{
+    return binding->shadowed ? &p->bindings.at[binding->shadowed - 1] : NULL;
+}
+
+/* The innermost range that declares number `number` of the stem: an inner %r<4> hides %r0 to %r3.
+ */
+static struct binding *lookup_range(struct parser *p, struct str stem, uint64_t number)
+{
+    struct binding *binding = parse_lookup(p, stem);
+    while (binding && (binding->kind != BIND_RANGE || number >= binding->count))
+        binding = hidden_by(p, binding);
+    return binding;
+}
+
+/* What `name` itself is bound to: the text of a range, "%r" of %r<4>, names nothing. */
+struct binding *parse_lookup_name(struct parser *p, struct str name)
+{
+    struct binding *binding = parse_lookup(p, name);
+    while (binding && binding->kind == BIND_RANGE)
+        binding = hidden_by(p, binding);
+    return binding;
+}
+
 bool parse_register(struct parser *p, struct str name, uint32_t *out)
 {
     struct str stem;
     uint64_t number;
-    if (split_number(name, &stem, &number)) {
-        struct binding *range = parse_lookup(p, stem);
-        if (range && range->kind == BIND_RANGE && number < range->count)
-            return range_register(p, range, number, out);
-    }
-    struct binding *binding = parse_lookup(p, name);
+    struct binding *binding = parse_lookup_name(p, name);
+    struct binding *range =
+        split_number(name, &stem, &number) ? lookup_range(p, stem, number) : NULL;
+    /* Bindings are a stack: of two that are live, the later one is declared further inside. */
+    if (range && (!binding || range > binding))
+        return range_register(p, range, number, out);
     if (!binding || binding->kind != BIND_REG) {
         *out = NO_REG;
         return true;

@@ -54,7 +54,7 @@ static bool name_to_operand(struct parser *p, struct str name, struct ast_operan
         return true;
     }
     const size_t *sreg = map_get(&p->sregs, name);
-    const struct binding *binding = parse_lookup(p, name);
+    const struct binding *binding = parse_lookup_name(p, name);
     if (sreg) {
         out->kind = OPERAND_SREG;
         out->index = (uint32_t)*sreg;
@@ -77,7 +77,7 @@ static bool name_to_operand(struct parser *p, struct str name, struct ast_operan
     } else if (binding->kind == BIND_PROTO) {
         out->kind = OPERAND_SINK;
     } else {
-        return lex_fail(&p->lex, p->err, "a register range is no operand");
+        return lex_fail(&p->lex, p->err, "no operand");
     }
     return true;
 }

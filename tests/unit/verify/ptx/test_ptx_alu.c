@@ -502,6 +502,45 @@ static void test_convert_float(void **state)
     run_rows(rows, COUNT_OF(rows));
 }
 
+/* A declaration inside braces hides what has its name outside, until the brace closes. */
+static void test_scopes(void **state)
+{
+    const struct row rows[] = {
+        {"mov.u32 %r0, 5; { .reg .u32 %r0; mov.u32 %r0, 9; }", "r", 0, 0, 0, 5},
+        {"{ .reg .u32 %r1, %r2; mov.u32 %r1, 9; mov.u32 %r2, %r1; } add.u32 %r0, %r1, %r2;", "r", 5,
+         6, 0, 11},
+        {"{ .reg .u32 %r<3>; mov.u32 %r1, 9; add.u32 %r3, %r3, %r1; } add.u32 %r0, %r1, %r3;", "r",
+         5, 6, 7, 21},
+        {"{ .reg .u32 %r1; mov.u32 %r1, 9; { .reg .u32 %r<2>; mov.u32 %r1, 8; }"
+         " mov.u32 %r0, %r1; }",
+         "r", 5, 0, 0, 9},
+        {"{ .reg .u32 %r<2>; mov.u32 %r1, 9; { .reg .u32 %r1; mov.u32 %r1, 8; }"
+         " mov.u32 %r7, %r1; } mov.u32 %r0, %r7;",
+         "r", 5, 0, 0, 9},
+        {"{ .reg .u32 %r; mov.u32 %r, 9; add.u32 %r0, %r1, %r; }", "r", 5, 0, 0, 14},
+        {"{ .reg .pred %p1; setp.eq.u32 %p1, %r1, 5; } setp.eq.u32 %p1, %r1, 6;"
+         " { .reg .pred %p1; setp.eq.u32 %p1, %r1, 5; @%p1 mov.u32 %r4, 1; }"
+         " selp.u32 %r0, 1, 2, %p1;",
+         "r", 5, 0, 0, 2},
+        {"{ .reg .b64 %r1; mov.b64 %r1, %d1; mov.b64 %d0, %r1; }", "d", 1ULL << 40, 0, 0,
+         1ULL << 40},
+        {"bra L; M: mov.u32 %r0, %r1; { bra L; add.u32 %r0, %r0, 8; L: add.u32 %r0, %r0, 1; }"
+         " bra N; L: mov.u32 %r0, 0; bra M; N:",
+         "r", 5, 0, 0, 6},
+        {".local .b32 v; st.local.u32 [v], %r1; { .local .b32 v; st.local.u32 [v], %r2; }"
+         " ld.local.u32 %r0, [v];",
+         "r", 5, 6, 0, 5},
+        {".shared .b32 v; st.shared.u32 [v], %r1; { .shared .b32 v; st.shared.u32 [v], %r2;"
+         " ld.shared.u32 %r4, [v]; } ld.shared.u32 %r0, [v]; sub.u32 %r0, %r4, %r0;",
+         "r", 5, 16, 0, 11},
+        {".shared .b32 v; st.shared.u32 [v], %r1; { .reg .u32 v; mov.u32 v, 9; }"
+         " ld.shared.u32 %r0, [v];",
+         "r", 5, 0, 0, 5},
+    };
+    (void)state;
+    run_rows(rows, COUNT_OF(rows));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +550,7 @@ int main(void)
         cmocka_unit_test(test_float_more), cmocka_unit_test(test_approx),
         cmocka_unit_test(test_half),       cmocka_unit_test(test_compare),
         cmocka_unit_test(test_convert),    cmocka_unit_test(test_convert_float),
+        cmocka_unit_test(test_scopes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
