@@ -117,6 +117,16 @@ bool session_track(const struct op *op, const char *name, const struct track **o
 bool session_shape(struct session *session, const struct op *op, const char *text,
                    const struct bound_op **out, struct err *err) MUST_USE;
 
+/* ---- session_machine.c ---- */
+
+/* FOLDER/NAME.json; NAME may be an architecture ("sm_90a"), NULL is h200-sxm.  ERR_USAGE lists the
+ * known names. */
+bool machine_find(struct arena *arena, const char *folder, const char *name,
+                  const struct machine **out, struct err *err) MUST_USE;
+/* The same in kernels/machines of this program. */
+bool session_machine(struct session *session, const char *name, const struct machine **out,
+                     struct err *err) MUST_USE;
+
 /* ---- products.c: what a verified candidate leaves in a folder ---- */
 
 struct products {

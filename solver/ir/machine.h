@@ -43,11 +43,11 @@ enum { MACHINE_BYTES_MAX = 1 << 20 };
     X(blocks_per_sm, 1, 1 << 12)                                                                   \
     X(cluster_blocks, 1, 1 << 10) /* 1 = no clusters; without non-portable sizes */
 
-/* field, unit */
+/* field, least, most */
 #define MACHINE_MEASURES(X)                                                                        \
-    X(clock_hz, "1/s")            /* highest that rates are given for */                           \
-    X(dram_bytes_per_s, "byte/s") /* peak */                                                       \
-    X(launch_s, "s")              /* from the end of a kernel to the start of the next */
+    X(clock_hz, 1, 1e12)         /* highest that rates are given for */                            \
+    X(dram_bytes_per_s, 1, 1e18) /* peak */                                                        \
+    X(launch_s, 1e-9, 1)         /* from the end of a kernel to the start of the next */
 
 /* id, name.  F64 and F32 are those of the CUDA cores, the others of tensor cores. */
 #define MACHINE_RATES(X)                                                                           \
@@ -70,7 +70,7 @@ enum machine_number {
 #define X(field, least, most) MACHINE_NUMBER_##field,
     MACHINE_COUNTS(X)
 #undef X
-#define X(field, unit) MACHINE_NUMBER_##field,
+#define X(field, least, most) MACHINE_NUMBER_##field,
         MACHINE_MEASURES(X)
 #undef X
             MACHINE_NUMBER_rates,
@@ -85,7 +85,7 @@ struct machine {
 #define X(field, least, most) int64_t field;
     MACHINE_COUNTS(X)
 #undef X
-#define X(field, unit) double field;
+#define X(field, least, most) double field;
     MACHINE_MEASURES(X)
 #undef X
     double rates[MACHINE_RATE_COUNT];         /* flop/s; 0 = not supported */
