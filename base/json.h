@@ -116,6 +116,8 @@ void json_member_bool(struct json_writer *w, const char *key, bool value);
 /* Valid UTF-8 without NUL: a JSON string holds it unchanged. */
 bool json_is_text(struct str s);
 /* Member KEY if the bytes are text, else KEY_base64. */
+/* `s` itself when it is such a text; else a copy with U+FFFD for each byte that is in the way. */
+struct str json_text_clean(struct arena *arena, struct str s);
 void json_member_bytes(struct json_writer *w, const char *key, struct str bytes);
 bool json_need_bytes(struct arena *arena, const struct json *object, const char *key,
                      struct str *out, struct err *err) MUST_USE;

@@ -63,6 +63,23 @@ bool json_is_text(struct str s)
     return true;
 }
 
+struct str json_text_clean(struct arena *arena, struct str s)
+{
+    struct buf out;
+    if (json_is_text(s))
+        return s;
+    buf_init(&out, arena, 3 * s.len);
+    for (size_t i = 0; i < s.len;) {
+        size_t len = utf8_len((const unsigned char *)s.at + i, s.len - i);
+        if (len == 0 || s.at[i] == 0)
+            buf_text(&out, "\xef\xbf\xbd");
+        else
+            buf_bytes(&out, s.at + i, len);
+        i += len == 0 ? 1 : len;
+    }
+    return buf_view(&out);
+}
+
 static void write_ascii(struct buf *out, unsigned char c)
 {
     static const char *const named[128] = {

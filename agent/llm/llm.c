@@ -98,6 +98,8 @@ static bool open_tape(struct arena *arena, struct llm *llm, struct err *err)
     if (!replay_open(arena, o->replay, o->strict, o->record != NULL, &replay, err))
         return false;
     llm->tape = (struct llm_source){&replay_transport, replay};
+    if (o->record)
+        llm->tape_lines = (int64_t)replay_count(replay);
     if (o->model.len == 0)
         llm->options.model = replay_model(arena, replay);
     return true;

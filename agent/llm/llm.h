@@ -173,6 +173,7 @@ struct llm_reply {
     bool usage_known;
     struct str model; /* that answered, by its own account */
     int64_t tries;
+    int64_t tape_line; /* on the tape, from 1; 0 = on none */
     bool replayed;
     bool drifted; /* replayed, and the request was another when it was recorded */
 };

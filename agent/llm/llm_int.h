@@ -60,6 +60,7 @@ struct llm_try {
     struct str url;
     int64_t retry_after_ms; /* what the server asks for, -1 = nothing; not recorded */
     int64_t date_s;
+    int64_t tape_line; /* from 1; 0 = on no tape */
     bool replayed, drifted;
     double usd; /* recorded, when replayed */
 };
@@ -88,6 +89,7 @@ struct llm {
     struct str url;
     struct llm_source live, tape;
     struct llm_counts counts;
+    int64_t tape_lines; /* on the tape that is recorded */
 };
 
 /* ---- chat_request.c, chat_reply.c ---- */
@@ -122,12 +124,13 @@ bool replay_open(struct arena *arena, const char *path, bool strict, bool may_st
 extern const struct llm_transport replay_transport;
 /* The model's name in the first request of the tape; empty when there is none. */
 struct str replay_model(struct arena *arena, const struct replay *replay);
+size_t replay_count(const struct replay *replay);
 /* Whether an exchange of this key is left on the tape. */
 bool replay_has(const struct replay *replay, const struct tape_key *key);
 /* Why the tape has no further exchange of this key.  False. */
 bool replay_missing(const struct replay *replay, const struct tape_key *key, struct err *err);
 /* Adds a live try to the tape that options.record names, if any; synced on return. */
-bool record_try(const struct llm *llm, const struct llm_call *call, const struct llm_try *try,
+bool record_try(struct llm *llm, const struct llm_call *call, struct llm_try *try,
                 const struct chat_answer *answer, struct err *err) MUST_USE;
 
 /* ---- sse.c: server-sent events (WHATWG HTML, section 9.2.6) ---- */

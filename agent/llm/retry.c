@@ -259,6 +259,7 @@ static enum step step(struct retry *r, struct chat_answer *answer, struct err *e
                                    : replay_missing(r->llm->tape.self, r->call.key, err));
     r->tries++;
     count(r->llm, &answer->reply);
+    answer->reply.tape_line = try.tape_line;
     r->url = try.url;
     r->fault = answer->fault;
     snprintf(r->what, sizeof(r->what), "%s", answer->what);

@@ -63,6 +63,11 @@ static size_t find_unused(const struct replay *replay, const struct tape_key *ke
     return i;
 }
 
+size_t replay_count(const struct replay *replay)
+{
+    return replay->tape.count;
+}
+
 bool replay_has(const struct replay *replay, const struct tape_key *key)
 {
     return find_unused(replay, key) < replay->tape.count;
@@ -148,6 +153,7 @@ static bool replay_exchange(struct arena *arena UNUSED, void *self, const struct
         .url = line->url,
         .retry_after_ms = -1,
         .date_s = line->date_s,
+        .tape_line = (int64_t)i + 1,
         .replayed = true,
         .drifted = drifted,
         .usd = line->usage.usd,
@@ -172,7 +178,7 @@ const struct llm_transport replay_transport = {
 
 /* ---- recording ---- */
 
-bool record_try(const struct llm *llm, const struct llm_call *call, const struct llm_try *try,
+bool record_try(struct llm *llm, const struct llm_call *call, struct llm_try *try,
                 const struct chat_answer *answer, struct err *err)
 {
     const struct llm_reply *reply = &answer->reply;
@@ -188,6 +194,8 @@ bool record_try(const struct llm *llm, const struct llm_call *call, const struct
     };
     if (!llm->options.record)
         return true;
-    return tape_append(llm->options.record, &line, err) ||
-           err_context(err, "record the model's answer");
+    if (!tape_append(llm->options.record, &line, err))
+        return err_context(err, "record the model's answer");
+    try->tape_line = ++llm->tape_lines;
+    return true;
 }

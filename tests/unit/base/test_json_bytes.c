@@ -150,12 +150,36 @@ static void test_u64(void **state)
     arena_release(&arena);
 }
 
+static void test_clean(void **state)
+{
+    static const struct {
+        struct str dirty;
+        const char *want;
+    } rows[] = {
+        {STR_LIT("as it is \xc3\xa9"), "as it is \xc3\xa9"},
+        {STR_LIT(""), ""},
+        {STR_LIT("a\0b"), "a\xef\xbf\xbd"
+                          "b"},
+        {STR_LIT("\xff\xc3"), "\xef\xbf\xbd\xef\xbf\xbd"},
+        {STR_LIT("\xed\xa0\x80."), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd."},
+    };
+    struct arena arena;
+    (void)state;
+    arena_init(&arena, ARENA_BYTES);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct str clean = json_text_clean(&arena, rows[i].dirty);
+        assert_true(json_is_text(clean));
+        assert_true(str_equal(clean, str_from(rows[i].want)));
+    }
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vectors),    cmocka_unit_test(test_choice),
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_u64),
+        cmocka_unit_test(test_u64),        cmocka_unit_test(test_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,10 +31,10 @@ static const char *converse(struct arena *arena, struct llm *llm, const struct l
         struct llm_reply r;
         struct llm_request request = fake_request(said, i);
         if (llm_ask(arena, llm, &request, &r, &err))
-            buf_printf(&out, "%.*s, %d, %.*s, %lld tries, %lld %lld %g\n", STR_ARG(r.text),
-                       r.finish, STR_ARG(r.model), (long long)r.tries,
-                       (long long)r.usage.input_tokens, (long long)r.usage.output_tokens,
-                       r.usage.usd);
+            buf_printf(&out, "%.*s, %d, %.*s, %lld tries, line %lld, %lld %lld %g\n",
+                       STR_ARG(r.text), r.finish, STR_ARG(r.model), (long long)r.tries,
+                       (long long)r.tape_line, (long long)r.usage.input_tokens,
+                       (long long)r.usage.output_tokens, r.usage.usd);
         else
             buf_printf(&out, "%d %s\n", err.code, err.text);
     }
@@ -70,7 +70,7 @@ static void test_same_results(void **state UNUSED)
     const char *live;
     arena_init(&arena, ARENA_BYTES);
     const char *path = record(&arena, "same.jsonl", &live);
-    assert_non_null(strstr(live, "two, 0, m-1-x, 3 tries, 9 2 2.9e-05"));
+    assert_non_null(strstr(live, "two, 0, m-1-x, 3 tries, line 4, 9 2 2.9e-05"));
     assert_non_null(strstr(live, "gave up after 3 tries: HTTP 500"));
     assert_non_null(strstr(live, "does not fit the deadline"));
     struct llm_options options = replay_options(path);
@@ -176,6 +176,7 @@ static void test_go_on(void **state UNUSED)
     assert_ok(tape_repair(path, &err));
     assert_ok(replay_open(&arena, path, true, true, &replay, &err));
     llm.tape = (struct llm_source){&replay_transport, replay};
+    llm.tape_lines = (int64_t)replay_count(replay);
     assert_string_equal(converse(&arena, &llm, &message), live);
     assert_int_equal(llm_counts(&llm).replayed, 2);
     assert_int_equal(fake.next, COUNT_OF(answers) - 2);
