@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/escape.h"
+
 #include "agent/agent.h"
 
 static void worst_text(struct buf *out, const struct worst_element *worst)
@@ -57,18 +59,26 @@ static void gates_text(struct buf *out, const struct verdict *verdict)
     buf_char(out, '\n');
 }
 
+/* What a candidate may have had a say in is shown escaped. */
+static void shown(struct buf *out, const char *label, struct str text)
+{
+    buf_text(out, label);
+    escape_print(out, text, VERDICT_REASON_BYTES_MAX);
+    buf_char(out, '\n');
+}
+
 static void detail_text(struct buf *out, struct str detail)
 {
     struct str line;
 
     while (str_next_line(&detail, &line))
         if (line.len > 0)
-            buf_printf(out, "            %.*s\n", STR_ARG(line));
+            shown(out, "            ", line);
 }
 
 void verdict_text(struct buf *out, const struct verdict *verdict)
 {
-    buf_printf(out, "  why       %.*s\n", STR_ARG(verdict->reason));
+    shown(out, "  why       ", verdict->reason);
     if (verdict->gate == GATE_COMPILE || verdict->gate == GATE_SCREEN)
         detail_text(out, verdict->detail);
     if (verdict->source_line > 0)
@@ -84,7 +94,7 @@ void verdict_text(struct buf *out, const struct verdict *verdict)
         buf_char(out, '\n');
     }
     if (verdict->flags.len > 0)
-        buf_printf(out, "  flags     %.*s\n", STR_ARG(verdict->flags));
+        shown(out, "  flags     ", verdict->flags);
     buf_printf(out, "  run       track %.*s, %.*s, %.*s, seed %" PRIu64 "\n",
                STR_ARG(verdict->track), STR_ARG(verdict->arch), STR_ARG(verdict->executor),
                verdict->seed);

@@ -2,6 +2,7 @@
 #define AGENT_LLM_LLM_INT_H
 
 #include "base/buf.h"
+#include "base/escape.h"
 
 #include "agent/llm/llm.h"
 
@@ -160,11 +161,5 @@ bool secret_check(const struct llm_secret *secret, struct err *err) MUST_USE;
  * replaced by "[API key]"; `text` itself where there is none. */
 struct str secret_scrub(struct arena *arena, const struct llm_secret *secret, struct str text);
 bool secret_occurs(const struct llm_secret *secret, struct str text);
-
-/* ---- escape.c ---- */
-
-/* Text of a stranger for one line of a terminal: control characters, invalid UTF-8 and marks that
- * change the direction of text as \xNN; over `bytes_max` it ends in "...". */
-void escape_print(struct buf *out, struct str text, size_t bytes_max);
 
 #endif

@@ -9,7 +9,11 @@
  * Invariant: the output is one line of valid UTF-8 without control characters.  Left out:
  * characters that merely look alike.
  */
-#include "agent/llm/llm_int.h"
+#include "base/escape.h"
+
+#include <stdint.h>
+
+#include "base/attr.h"
 
 struct code_range {
     uint32_t first, last;
