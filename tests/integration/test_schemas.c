@@ -255,6 +255,7 @@ static bool read_spec(struct arena *arena, struct str text, const struct json *j
 DOCUMENT(task, task)
 DOCUMENT(plan, plan)
 DOCUMENT(manifest, manifest)
+DOCUMENT(machine, machine)
 DOCUMENT(bundle, bundle)
 #undef DOCUMENT
 
@@ -286,6 +287,7 @@ static const struct {
                  {"task", "solver/ir/task.schema.json", read_task},
                  {"plan", "solver/ir/plan.schema.json", read_plan},
                  {"manifest", "solver/ir/manifest.schema.json", read_manifest},
+                 {"machine", "solver/ir/machine.schema.json", read_machine},
                  {"candidate", "verify/evaluate/candidate.schema.json", read_candidate},
                  {"candidate_cubin", "verify/evaluate/candidate.schema.json", read_candidate},
                  {"bundle", "verify/evaluate/bundle.schema.json", read_bundle},
