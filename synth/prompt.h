@@ -16,7 +16,7 @@
 /*
  * Prompts: from data to the two messages that a model gets.  Pure, and deterministic: equal inputs
  * give equal bytes.  Everything a caller passes is borrowed, may be hostile, and is data: it comes
- * out on one line, or inside a fence that it cannot close (see evidence.c).
+ * out on one line, or inside a fence that it cannot close (quote.c).
  *
  * The system message is the contract: it depends on nothing but `arch`, `smem_bytes_max` and `gpu`,
  * so a server can keep it.  The user message has the parts below, most important first.
@@ -101,13 +101,13 @@ struct prompt_input {
 
 /* ---- output ---- */
 
-/* Parts of the user message in the order in which they stand, which is that of importance.  A FIXED
- * part is never cut; the others are, from the last up: first shortened, then left out. */
+/* Parts of the user message in the order in which they stand, which is that of importance but for
+ * the reply's form at the end.  A FIXED part is never cut; the others are, from the last up: first
+ * shortened, then left out. */
 #define PROMPT_PARTS(X)                                                                            \
     X(OPERATION, "Operation", FIXED)                                                               \
-    X(VERDICT, "Last verdict", FIXED)                                                              \
     X(CONSTRAINTS, "Target constraints", FIXED)                                                    \
-    X(REPLY, "Reply", FIXED)                                                                       \
+    X(VERDICT, "Last verdict", FIXED)                                                              \
     X(LAST, "Last attempt", CUT)                                                                   \
     X(PLAN, "Selected plan", CUT)                                                                  \
     X(DIRECTIONS, "Directions", CUT)                                                               \
@@ -117,7 +117,8 @@ struct prompt_input {
     X(COMPOSITION, "Composition legality", CUT)                                                    \
     X(INCUMBENT, "Incumbent", CUT)                                                                 \
     X(EVIDENCE, "Hardware evidence", CUT)                                                          \
-    X(HISTORY, "Earlier attempts", CUT)
+    X(HISTORY, "Earlier attempts", CUT)                                                            \
+    X(REPLY, "Reply", FIXED)
 
 enum prompt_part {
 #define X(id, title, cut) PROMPT_##id,
