@@ -1,11 +1,12 @@
 /*
  * What an emulation at a shape costs, before it is run: warp instructions, roughly.
  *
- * Three things cost: the spec's own work, done by scalar code; threads that are launched, whatever
- * they find to do; and tiles, of which a kernel computes all, however little of one lies inside the
- * output.  The last is what surprises: K = 65536 with M = N = 1 is little work for the spec and a
- * thousandfold for a kernel with tiles of 128 x 128.  So a dim that the launch formulas divide into
- * tiles counts as whole tiles.
+ * Four things cost: the spec's own work, done by scalar code; threads that are launched, whatever
+ * they find to do, once, or at each step of a sequence where they meet at grid barriers; and tiles,
+ * of which a kernel computes all, however little of one lies inside the output.  The last is what
+ * surprises: K = 65536 with M = N = 1 is little work for the spec and a thousandfold for a kernel
+ * with tiles of 128 x 128.  So a dim that the launch formulas divide into tiles counts as whole
+ * tiles.
  */
 #include "base/num.h"
 
@@ -15,6 +16,8 @@
 static const double insns_a_flop = 8.0 / 16; /* scalar code in warps that are half full */
 static const double insns_a_tile_flop = 0.08;
 static const double insns_a_warp = 120;
+/* Low, so that some shapes have hundreds of steps: 30 to 100 were counted. */
+static const double insns_a_warp_step = 8;
 static const double insns_an_element = 4; /* filling, copying and comparing one */
 
 bool formula_mentions(const struct formula *formula, struct str name)
@@ -24,12 +27,29 @@ bool formula_mentions(const struct formula *formula, struct str name)
             formula_mentions(formula->a, name) || formula_mentions(formula->b, name));
 }
 
-/* Dim formulas may fail at a shape; then the shape is of no use here. */
-static bool warps_at(const struct manifest *manifest, const struct bound_op *bound, double *warps)
+/* Steps of the spec's sequences, which only a cooperative kernel takes with all of its grid. */
+static double steps_at(const struct manifest_kernel *kernel, const struct bound_op *bound)
+{
+    const struct op *op = bound->op;
+    double steps = 0;
+    struct err err;
+
+    for (size_t i = 0; i < op->seq_count && kernel->cooperative; i++) {
+        int64_t extent;
+
+        if (formula_eval(op->seqs[i].extent, &bound->env, &extent, &err))
+            steps += (double)extent;
+    }
+    return steps;
+}
+
+/* What launched warps cost.  Dim formulas may fail at a shape; then the shape is of no use here. */
+static bool launched_at(const struct manifest *manifest, const struct bound_op *bound,
+                        double *price)
 {
     struct err err;
 
-    *warps = 0;
+    *price = 0;
     for (size_t k = 0; k < manifest->kernel_count; k++) {
         const struct manifest_kernel *kernel = &manifest->kernels[k];
         double blocks = 1, threads = 1;
@@ -43,7 +63,8 @@ static bool warps_at(const struct manifest *manifest, const struct bound_op *bou
             blocks *= (double)grid;
             threads *= (double)block;
         }
-        *warps += blocks * (double)num_ceil_div((int64_t)threads, 32);
+        *price += blocks * (double)num_ceil_div((int64_t)threads, 32) *
+                  (insns_a_warp + steps_at(kernel, bound) * insns_a_warp_step);
     }
     return true;
 }
@@ -123,12 +144,12 @@ int64_t shape_price(const struct bound_op *bound, const struct manifest *manifes
     const struct op_count count = op_count(bound);
     double price = ((double)count.flops + (double)count.bytes_unfused / 4) * insns_a_flop +
                    declared_elements(bound) * insns_an_element;
-    double warps, tiled;
+    double launched, tiled;
 
     if (manifest != NULL) {
-        if (!warps_at(manifest, bound, &warps))
+        if (!launched_at(manifest, bound, &launched))
             return INT64_MAX;
-        price += warps * insns_a_warp;
+        price += launched;
         tiled = tiled_flops(bound, manifest) * insns_a_tile_flop;
         price = tiled > price ? tiled : price;
     }

@@ -210,8 +210,9 @@ static struct mbarrier load_barrier(const unsigned char *at)
     return unpack_barrier(bits);
 }
 
-static void store_barrier(unsigned char *at, const struct mbarrier *b)
+static void store_barrier(struct warp *w, unsigned char *at, const struct mbarrier *b)
 {
+    w->run->stores++;
     uint64_t bits = pack_barrier(b);
     memcpy(at, &bits, sizeof(bits));
 }
@@ -229,7 +230,7 @@ const struct insn *exec_mbarrier_init(struct warp *w, const struct insn *in)
         if (count == 0 || count > COUNT_MAX)
             return fault_at(w, in, lane, PTX_FAULT_TRAP, NULL,
                             "mbarrier for %u arrivals, not 1 to %d", count, COUNT_MAX);
-        store_barrier(at, &(struct mbarrier){0, count, count, 0});
+        store_barrier(w, at, &(struct mbarrier){0, count, count, 0});
     }
     return in + 1;
 }
@@ -268,7 +269,7 @@ const struct insn *exec_mbarrier_arrive(struct warp *w, const struct insn *in)
             b.expected -= b.expected ? 1 : 0;
         b.pending -= count;
         settle(&b);
-        store_barrier(at, &b);
+        store_barrier(w, at, &b);
         if (in->flags & ASYNC_STATE)
             states[lane] = state;
     }
@@ -290,7 +291,7 @@ static bool change_bytes(struct warp *w, const struct insn *in, int lane, uint64
     }
     b.tx = (int32_t)tx;
     settle(&b);
-    store_barrier(at, &b);
+    store_barrier(w, at, &b);
     return true;
 }
 
@@ -330,6 +331,8 @@ const struct insn *exec_mbarrier_test(struct warp *w, const struct insn *in)
         return in + 1;
     /* Someone else must run before asking again helps. */
     w->block->polls++;
+    w->waits_at = in;
+    w->waits_lane = (uint32_t)__builtin_ctz(w->mask & ~done);
     w->event = EVENT_YIELD;
     w->next = in + 1;
     return w->limit;
@@ -363,7 +366,7 @@ const struct insn *exec_cp_async_mbarrier(struct warp *w, const struct insn *in)
         if (in->flags & ASYNC_NOINC)
             b.pending -= b.pending ? 1 : 0;
         settle(&b);
-        store_barrier(at, &b);
+        store_barrier(w, at, &b);
     }
     clock_tick(w->run);
     return in + 1;

@@ -2,7 +2,7 @@
  * Atomics: lane by lane, in lane order.
  *
  * Each is a read, one exact operation, a write.  An operation that changes nothing is how a lock or
- * flag is polled, so it counts towards letting other blocks run.
+ * flag is polled, so other blocks are let run when one does the same again.
  */
 #include <string.h>
 
@@ -96,8 +96,9 @@ static void set_lane(struct warp *w, uint32_t op, int lane, uint32_t size, uint6
         memcpy(at + (size_t)lane * 4, &narrow, 4);
 }
 
-/* Returns whether memory changed. */
-static bool update(struct warp *w, const struct insn *in, int lane, unsigned char *at)
+/* Returns whether memory changed; what was there is added to *saw. */
+static bool update(struct warp *w, const struct insn *in, int lane, unsigned char *at,
+                   uint64_t *saw)
 {
     enum atom_op op = (enum atom_op)in->mode;
     uint64_t old = 0;
@@ -109,6 +110,7 @@ static bool update(struct warp *w, const struct insn *in, int lane, unsigned cha
     else
         value = combine(op, (enum atom_type)in->extra, old, b);
     bool changed = memcmp(&value, &old, in->size) != 0;
+    *saw = mem_digest(mem_digest(*saw, old), b);
     memcpy(at, &value, in->size);
     if (!in->flags)
         set_lane(w, in->d, lane, in->size, old);
@@ -116,12 +118,14 @@ static bool update(struct warp *w, const struct insn *in, int lane, unsigned cha
 }
 
 /* 128 bits: cas and exch only. */
-static bool update128(struct warp *w, const struct insn *in, int lane, unsigned char *at)
+static bool update128(struct warp *w, const struct insn *in, int lane, unsigned char *at,
+                      uint64_t *saw)
 {
     uint64_t old[2], b[2], value[2];
     memcpy(old, at, sizeof(old));
     for (uint32_t k = 0; k < 2; k++) {
         b[k] = lane_value(w, in->b + k * LANE64_BYTES, lane, 8);
+        *saw = mem_digest(mem_digest(*saw, old[k]), b[k]);
         value[k] = in->mode == ATOM_CAS ? lane_value(w, in->c + k * LANE64_BYTES, lane, 8) : b[k];
     }
     bool equal = memcmp(old, b, sizeof(old)) == 0;
@@ -136,17 +140,25 @@ static bool update128(struct warp *w, const struct insn *in, int lane, unsigned 
 const struct insn *exec_atom(struct warp *w, const struct insn *in)
 {
     bool changed = false;
+    uint64_t saw = w->mask;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        unsigned char *at = mem_lane(w, in, lane, (enum space)in->space, mem_address(w, in, lane),
-                                     in->size, MEM_ATOMIC);
+        uint64_t address = mem_address(w, in, lane);
+        unsigned char *at =
+            mem_lane(w, in, lane, (enum space)in->space, address, in->size, MEM_ATOMIC);
         if (!at)
             return w->limit;
-        changed |= in->size == 16 ? update128(w, in, lane, at) : update(w, in, lane, at);
+        saw = mem_digest(saw, address);
+        changed |=
+            in->size == 16 ? update128(w, in, lane, at, &saw) : update(w, in, lane, at, &saw);
     }
     w->run->counts.atomics += w->lanes;
-    if (w->block->strong_global)
+    w->run->stores += changed;
+    if (w->block->strong_global) {
+        w->run->communicates |= !in->flags;
+        w->block->polls += !changed;
         clock_acquire_global(w);
+    }
     w->block->strong_global = false;
-    return changed ? in + 1 : warp_poll(w, in + 1);
+    return changed || warp_polled(w, in, saw) ? in + 1 : w->limit;
 }

@@ -10,7 +10,7 @@
 #include "verify/ptx/mem_int.h"
 #include "verify/ptx/warp_int.h"
 
-enum { WARP_QUANTUM = 4096, POLLS_PER_TURN = 32, ALIGN_BYTES = 64 };
+enum { POLLS_PER_TURN = 32, ALIGN_BYTES = 64 };
 
 /* ---- memory ---- */
 
@@ -179,7 +179,7 @@ static bool take_turn(struct block *block, struct turn *turn)
         if (w->live == 0)
             continue;
         if (warp_has_ready(w)) {
-            enum warp_end end = warp_run(w, WARP_QUANTUM);
+            enum warp_end end = warp_run(w, run->quantum);
             if (end == WARP_FAULT)
                 return false;
             turn->progressed |= end != WARP_YIELDED;
@@ -205,6 +205,7 @@ enum block_end block_run(struct block *block, uint64_t slice)
 {
     struct run *run = block->run;
     uint64_t end = run->executed + slice;
+    bool idle = true;
     while (block->live_warps > 0) {
         struct turn turn;
         if (!take_turn(block, &turn))
@@ -217,8 +218,9 @@ enum block_end block_run(struct block *block, uint64_t slice)
             barrier_deadlock(block);
             return BLOCK_FAULT;
         }
+        idle &= !turn.progressed;
         if (!turn.progressed || run->executed >= end || block->polls > POLLS_PER_TURN)
-            return BLOCK_SLICE;
+            return idle ? BLOCK_IDLE : BLOCK_SLICE;
     }
     return BLOCK_DONE;
 }

@@ -591,6 +591,7 @@ LOADS(u64)
         const struct place place = region_place(rg);                                               \
         if (!resolve(w, in, &place, bytes, &span))                                                 \
             return false;                                                                          \
+        w->run->stores++;                                                                          \
         if (rg->init && span.pattern == PATTERN_ROW)                                               \
             memset(rg->init + span.off[0], 1, (size_t)bytes * LANES);                              \
         else if (rg->init)                                                                         \
@@ -638,6 +639,7 @@ LOADS(u64)
         const struct place place = shared_place(w, window);                                        \
         if (in->strong || !resolve(w, in, &place, bytes, &span))                                   \
             return false;                                                                          \
+        w->run->stores++;                                                                          \
         count_shared(w, &span, bytes, &w->run->counts.shared_bytes_written);                       \
         if (!w->block->shadow.write_time ||                                                        \
             (span.pattern == PATTERN_ROW && shared_write_row(w, in, &span, bytes)))                \

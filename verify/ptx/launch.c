@@ -1,15 +1,9 @@
 /*
- * Launches: checks, the order of blocks, and the report.
- *
- * One cluster (mostly: one block) runs at a time for as long as it makes progress by itself.  When
- * it polls memory or sleeps, it may be waiting for another block, so the next one is let in and
- * they take turns; this lets look-back, last-block and grid-barrier kernels finish with few blocks
- * resident, and gives every block its turn, so a spin ends in progress or in the budget.
+ * Launches: checks, memory as the launch sees it, and the report.
  *
  * Invariant: nothing outlives ptx_launch but the report's strings, which are in the caller's arena.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -19,9 +13,7 @@
 #include "verify/ptx/warp_int.h"
 
 enum {
-    SLICE = 65536,
     THREADS_MAX = 1024,
-    RESIDENT_BYTES_MAX = 768 << 20,
     PRINTED_BYTES_MAX = 4096,
     CLUSTER_BLOCKS_MAX = 16,
     CALL_WINDOWS_BYTES_MAX = 1 << 19, /* registers of one warp's callees */
@@ -171,176 +163,6 @@ static void make_regions(struct run *run)
                                   .name = "parameters"};
 }
 
-/* ---- running ---- */
-
-struct schedule {
-    struct run *run;
-    struct cluster *resident; /* a ring: `resident` runs next */
-    struct cluster *last;
-    struct cluster *free;
-    uint64_t next, total; /* clusters */
-    size_t bytes;
-    uint64_t *wanted; /* clusters that only_blocks names, ascending; NULL = all */
-};
-
-static bool next_index(struct schedule *s, uint64_t *out)
-{
-    if (s->next == s->total)
-        return false;
-    uint64_t at = s->next++;
-    uint64_t index = s->run->launch->reverse_order ? s->total - 1 - at : at;
-    *out = s->wanted ? s->wanted[index] : index;
-    return true;
-}
-
-static void push(struct schedule *s, struct cluster *c)
-{
-    c->next = NULL;
-    if (s->last)
-        s->last->next = c;
-    else
-        s->resident = c;
-    s->last = c;
-}
-
-static struct cluster *pop(struct schedule *s)
-{
-    struct cluster *c = s->resident;
-    s->resident = c->next;
-    if (!s->resident)
-        s->last = NULL;
-    return c;
-}
-
-/* One more cluster becomes resident, if any is left and fits. */
-static void admit(struct schedule *s)
-{
-    uint64_t index;
-    struct cluster *c = s->free;
-    size_t bytes = block_bytes(s->run) * s->run->cluster_size;
-    if (!c && s->bytes + bytes > RESIDENT_BYTES_MAX)
-        return;
-    if (!next_index(s, &index))
-        return;
-    if (c) {
-        s->free = c->next;
-    } else {
-        c = arena_new(s->run->arena, struct cluster);
-        cluster_create(s->run, c);
-        s->bytes += bytes;
-    }
-    cluster_start(s->run, c, index);
-    push(s, c);
-}
-
-static bool over_budget(struct run *run, struct cluster *c)
-{
-    if (run->executed <= run->launch->budget_warp_insns)
-        return false;
-    for (uint32_t k = 0; k < c->count; k++)
-        for (uint32_t i = 0; i < c->blocks[k]->warp_count; i++) {
-            struct warp *w = &c->blocks[k]->warps[i];
-            for (int g = 0; g < w->group_count; g++)
-                if (w->groups[g].mask && !run->faulted)
-                    fault_at(w, w->groups[g].pc, __builtin_ctz(w->groups[g].mask), PTX_FAULT_BUDGET,
-                             NULL, "the launch ran %llu warp instructions without an end",
-                             (unsigned long long)run->executed);
-        }
-    return true;
-}
-
-/* A turn of one cluster: is it done, and may it be waiting for others? */
-static bool run_cluster(struct run *run, struct cluster *c, bool *done, bool *waits)
-{
-    uint64_t before = run->executed;
-    uint32_t live = 0, blocked = 0, polls = 0;
-    *waits = false;
-    for (uint32_t k = 0; k < c->count; k++) {
-        struct block *block = c->blocks[k];
-        if (block->live_warps == 0)
-            continue;
-        block->polls = 0;
-        enum block_end end = block_run(block, SLICE);
-        if (end == BLOCK_FAULT)
-            return false;
-        live += end != BLOCK_DONE;
-        blocked += end == BLOCK_WAITS;
-        polls += block->polls > 0;
-    }
-    *done = live == 0;
-    *waits = polls > 0;
-    if (blocked == live && live > 0 && run->executed == before) {
-        struct warp *w = NULL;
-        for (uint32_t k = 0; k < c->count; k++)
-            for (uint32_t i = 0; i < c->blocks[k]->warp_count && !w; i++)
-                if (c->blocks[k]->warps[i].live)
-                    w = &c->blocks[k]->warps[i];
-        fault_at(w, w->groups[0].pc - 1, __builtin_ctz(w->live), PTX_FAULT_BARRIER_STUCK, NULL,
-                 "deadlock: a cluster barrier that some threads never reach");
-        return false;
-    }
-    return true;
-}
-
-static void run_all(struct schedule *s)
-{
-    struct run *run = s->run;
-    for (;;) {
-        if (!s->resident)
-            admit(s);
-        if (!s->resident)
-            return;
-        struct cluster *c = pop(s);
-        bool done, waits;
-        if (!run_cluster(run, c, &done, &waits) || (!done && over_budget(run, c)))
-            return;
-        if (done) {
-            c->next = s->free;
-            s->free = c;
-        } else if (waits) {
-            push(s, c);
-            admit(s);
-        } else {
-            c->next = s->resident;
-            s->resident = c;
-            if (!s->last)
-                s->last = c;
-        }
-    }
-}
-
-static int by_value(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void choose_blocks(struct schedule *s)
-{
-    const struct ptx_launch *l = s->run->launch;
-    const uint32_t *dims = s->run->cluster_dims;
-    const uint32_t *clusters = s->run->grid_clusters;
-    s->total = s->run->grid_blocks / s->run->cluster_size;
-    if (!l->only_blocks)
-        return;
-    s->wanted = arena_array(s->run->arena, uint64_t, l->only_count + 1);
-    size_t count = 0;
-    for (size_t i = 0; i < l->only_count; i++) {
-        uint64_t b = l->only_blocks[i];
-        if (b >= s->run->grid_blocks)
-            continue;
-        uint64_t x = b % l->grid[0] / dims[0];
-        uint64_t y = b / l->grid[0] % l->grid[1] / dims[1];
-        uint64_t z = b / l->grid[0] / l->grid[1] / dims[2];
-        s->wanted[count++] = x + clusters[0] * (y + clusters[1] * z);
-    }
-    qsort(s->wanted, count, sizeof(*s->wanted), by_value);
-    s->total = 0;
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || s->wanted[i] != s->wanted[i - 1])
-            s->wanted[s->total++] = s->wanted[i];
-}
-
 /* ---- after ---- */
 
 static void report(struct run *run, struct arena *arena)
@@ -348,6 +170,7 @@ static void report(struct run *run, struct arena *arena)
     struct ptx_report *out = run->report;
     out->counts = run->counts;
     out->counts.warp_insns = run->executed;
+    out->communicates = run->communicates;
     if (run->printed->len > 0)
         out->printed = str_copy(arena, buf_view(run->printed));
 }
@@ -366,9 +189,7 @@ static void execute(struct run *run, const struct ptx_entry *entry)
         return;
     make_poison(run);
     make_regions(run);
-    struct schedule s = {.run = run};
-    choose_blocks(&s);
-    run_all(&s);
+    schedule_run(run);
 }
 
 bool ptx_launch(struct arena *arena, const struct ptx_module *module, struct ptx_memory *memory,

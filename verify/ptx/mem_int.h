@@ -19,6 +19,13 @@ void *mem_lane(struct warp *w, const struct insn *in, int lane, enum space space
                uint32_t bytes, enum mem_access access);
 uint64_t mem_address(const struct warp *w, const struct insn *in, int lane);
 
+/* A digest of many words, one by one. */
+static inline uint64_t mem_digest(uint64_t digest, uint64_t word)
+{
+    digest = (digest ^ word) * 0x9e3779b97f4a7c15u;
+    return digest ^ digest >> 32;
+}
+
 /* A plain store's race check, which wants to know whether it changes anything. */
 bool mem_write_race(struct warp *w, const struct insn *in, int lane, uint64_t address,
                     uint32_t bytes, const unsigned char *old, const unsigned char *value);

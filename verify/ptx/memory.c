@@ -13,8 +13,9 @@
 #include "verify/ptx/atom_int.h"
 #include "verify/ptx/fault_int.h"
 #include "verify/ptx/mem_int.h"
+#include "verify/ptx/warp_int.h"
 
-enum { SECTOR_BYTES = 32, BANKS = 32, POLL_STREAK = 4000 };
+enum { SECTOR_BYTES = 32, BANKS = 32 };
 
 /* ---- regions ---- */
 
@@ -339,30 +340,44 @@ static void get_lane(struct warp *w, const struct insn *in, int lane, unsigned c
     }
 }
 
-static bool finish_strong(struct warp *w, const struct insn *in)
+static uint64_t digest_bytes(uint64_t digest, const unsigned char *from, uint32_t bytes)
 {
-    if (in->strong && w->block->strong_global)
+    for (uint32_t at = 0; at < bytes; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, from + at, bytes - at < 8 ? bytes - at : 8);
+        digest = mem_digest(digest, word);
+    }
+    return digest;
+}
+
+static void finish_strong(struct warp *w)
+{
+    if (w->block->strong_global)
         clock_acquire_global(w);
     w->block->strong_global = false;
-    return true;
 }
 
 bool mem_load_slow(struct warp *w, const struct insn *in)
 {
     uint32_t bytes = (uint32_t)in->size * in->count;
+    uint64_t saw = w->mask;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         int lane = __builtin_ctz(left);
+        uint64_t address = mem_address(w, in, lane);
         const unsigned char *from =
-            mem_lane(w, in, lane, (enum space)in->space, mem_address(w, in, lane), bytes, MEM_READ);
+            mem_lane(w, in, lane, (enum space)in->space, address, bytes, MEM_READ);
         if (!from)
             return false;
         put_lane(w, in, lane, from);
+        if (in->strong)
+            saw = digest_bytes(mem_digest(saw, address), from, bytes);
     }
-    if (in->strong) {
-        w->block->polls += w->block->strong_global;
-        w->streak += POLL_STREAK;
-    }
-    return finish_strong(w, in);
+    if (!in->strong)
+        return true;
+    w->run->communicates |= w->block->strong_global;
+    w->block->polls += w->block->strong_global;
+    finish_strong(w);
+    return warp_polled(w, in, saw);
 }
 
 bool mem_store_slow(struct warp *w, const struct insn *in)
@@ -380,7 +395,10 @@ bool mem_store_slow(struct warp *w, const struct insn *in)
             return false;
         memcpy(to, value, bytes);
     }
-    return finish_strong(w, in);
+    w->run->stores++;
+    if (in->strong)
+        finish_strong(w);
+    return true;
 }
 
 /* A plain store's race check, which wants to know whether it changes anything. */

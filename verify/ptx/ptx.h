@@ -125,8 +125,11 @@ struct ptx_launch {
     uint64_t budget_warp_insns; /* over all warps of the launch; exceeding it is PTX_FAULT_BUDGET */
     size_t shared_bytes_max;    /* the machine's opt-in limit a block */
     bool reverse_order;         /* run blocks and warps in the opposite order */
-    bool check;                 /* uninitialised reads and races; bounds and alignment always are */
-    uint64_t poison_seed;       /* contents of uninitialised shared, local and register memory */
+    /* Not 0: blocks take short turns in an order drawn from this, few at a time (all where the
+     * launch is cooperative), so that who waits for a block that finds no room is found out. */
+    uint64_t interleave_seed;
+    bool check;           /* uninitialised reads and races; bounds and alignment always are */
+    uint64_t poison_seed; /* contents of uninitialised shared, local and register memory */
     const uint64_t *only_blocks; /* linear block ids to run, NULL = all */
     size_t only_count;
 };
@@ -187,6 +190,7 @@ struct ptx_counts {
 struct ptx_report {
     struct ptx_fault fault; /* kind NONE = ran to its end */
     struct ptx_counts counts;
+    bool communicates;   /* an atomic or volatile access could see what another block did */
     const char *printed; /* vprintf output, escaped, at most a few KB; NULL = none */
 };
 

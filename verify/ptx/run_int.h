@@ -32,6 +32,7 @@ enum {
     WARPS_MAX = 32,
     BARRIERS = 16,
     POISON_BYTES = 4096,
+    RESIDENT_BYTES_MAX = 768 << 20,
     SHARED_BASE = 1024, /* shared addresses start here, as on sm_90 */
     LOCAL_BYTES_MAX = 512 * 1024,
     STACK_BYTES = 16 * 1024,    /* local memory a thread beyond its entry's, for recursion */
@@ -245,6 +246,13 @@ enum event {
     EVENT_FAULT,
 };
 
+/* An access through which threads talk, and a digest of what it saw last. */
+struct poll {
+    const struct insn *in;
+    uint64_t saw;
+};
+enum { POLLS = 4 }; /* of a warp, by place */
+
 struct warp {
     unsigned char *base[2]; /* register window, constants */
     uint32_t *pred;
@@ -271,6 +279,10 @@ struct warp {
     uint32_t member[LANES]; /* of lanes waiting at bar.warp.sync */
     uint64_t streak;        /* instructions since another ready group ran */
     bool fair;              /* the running group is not the lowest one */
+    struct poll polls[POLLS];
+    const struct insn *waits_at; /* the last poll that saw nothing new; NULL = none */
+    uint32_t waits_lane;
+    int idle_groups;        /* polls in vain since the warp's turn began */
     uint32_t cluster_phase; /* of the cluster barrier, when this warp arrived */
     uint32_t red_lanes;     /* lanes whose bar.red is complete, with its result */
     uint32_t red_and, red_or, red_count;
@@ -322,6 +334,7 @@ struct cluster {
     uint32_t phase;
     uint64_t index;
     struct cluster *next; /* of the resident or the free ones */
+    bool quiet;           /* in its last turn it only asked for what was not there */
 };
 
 struct run {
@@ -341,6 +354,10 @@ struct run {
     uint32_t time;     /* of the shadow's clock */
     bool time_over;    /* the clock ran out: races are no longer looked for */
     uint64_t executed; /* warp instructions */
+    uint64_t idle;     /* of those, in turns that only asked for what was not there */
+    uint64_t stores;   /* instructions that changed, or may have changed, memory */
+    uint32_t quantum;  /* instructions of a warp's turn */
+    bool communicates; /* some access could see what another block did */
     uint32_t shared_bytes;
     uint32_t cluster_dims[3], cluster_size;
     uint32_t grid_clusters[3];

@@ -80,14 +80,26 @@ const struct insn *warp_block(struct warp *w, enum group_state state, const stru
 }
 
 /*
- * The running group asked for something that has not happened yet: it is in no hurry, and a lane of
- * its own warp may be the one to wait for.
+ * Who asks again and sees the same is in no hurry: another group of the warp may be the one to wait
+ * for, and when all of them ask in vain, another warp or block.
  */
-const struct insn *warp_poll(struct warp *w, const struct insn *next)
+bool warp_polled(struct warp *w, const struct insn *in, uint64_t saw)
 {
-    w->block->polls++;
+    struct poll *poll = &w->polls[(size_t)(in - w->run->module->code) % POLLS];
+    const bool same = poll->in == in && poll->saw == saw;
     w->streak += FAIR_AFTER / 4;
-    return w->group_count > 0 ? warp_moved(w, next) : next;
+    *poll = (struct poll){in, saw};
+    if (!same)
+        return true;
+    w->waits_at = in;
+    w->waits_lane = (uint32_t)__builtin_ctz(w->mask);
+    w->next = in + 1;
+    w->event = EVENT_YIELD;
+    if (w->idle_groups++ < w->group_count) {
+        w->event = EVENT_MOVED;
+        w->streak = FAIR_AFTER + 1;
+    }
+    return false;
 }
 
 /* ---- waiting for lanes ---- */
@@ -283,6 +295,7 @@ static void execute(struct warp *w, uint64_t quota)
 enum warp_end warp_run(struct warp *w, uint64_t quota)
 {
     uint64_t end = w->run->executed + quota;
+    w->idle_groups = 0;
     while (w->run->executed < end) {
         uint64_t slice = end - w->run->executed;
         if (!choose(w, &slice))
@@ -342,6 +355,9 @@ void warp_init(struct warp *w, struct block *block, uint32_t index, const struct
     w->pred = w->predicates;
     w->carry = 0;
     w->streak = 0;
+    w->waits_at = NULL;
+    for (int i = 0; i < POLLS; i++)
+        w->polls[i].in = NULL;
     w->cluster_phase = 0;
     w->red_lanes = 0;
     for (uint32_t i = 0; i < WARPS_MAX; i++)

@@ -17,8 +17,9 @@ void warp_set_mask(struct warp *w, uint32_t mask);
 const struct insn *warp_moved(struct warp *w, const struct insn *next);
 /* The running group waits in `state`, to go on at `next`. */
 const struct insn *warp_block(struct warp *w, enum group_state state, const struct insn *next);
-/* After a poll that found nothing new: goes on at `next`, perhaps after other groups. */
-const struct insn *warp_poll(struct warp *w, const struct insn *next);
+/* After an access through which threads talk, `saw` being a digest of what it saw: false when that
+ * is what it saw the last time, and the warp is to stop, to go on behind `in`. */
+bool warp_polled(struct warp *w, const struct insn *in, uint64_t saw);
 /* Lanes leave the warp for good. */
 const struct insn *warp_exit(struct warp *w, uint32_t mask);
 /* All lanes that `in` needs, by each lane's member mask in `members`, are here; otherwise the group
@@ -38,7 +39,8 @@ void barrier_deadlock(struct block *block);
 
 /* ---- block.c ---- */
 
-enum block_end { BLOCK_SLICE, BLOCK_WAITS, BLOCK_DONE, BLOCK_FAULT };
+/* BLOCK_IDLE: no warp did more than to ask for what was not there. */
+enum block_end { BLOCK_SLICE, BLOCK_IDLE, BLOCK_WAITS, BLOCK_DONE, BLOCK_FAULT };
 enum block_end block_run(struct block *block, uint64_t slice);
 /* Bytes one block takes. */
 size_t block_bytes(const struct run *run);
@@ -47,6 +49,11 @@ void cluster_create(struct run *run, struct cluster *cluster);
 void cluster_start(struct run *run, struct cluster *cluster, uint64_t index);
 /* barrier.cluster may be complete. */
 void cluster_check(struct cluster *cluster);
+
+/* ---- schedule.c ---- */
+
+/* Runs the launch's blocks to their end or the first fault. */
+void schedule_run(struct run *run);
 
 /* ---- special.c ---- */
 

@@ -296,12 +296,16 @@ static void test_waits(void **state)
         {"endless poll",
          ".loc 1 12 0\nL: ld.volatile.global.u32 %r1, [%x+4];"
          "setp.ne.u32 %p1, %r1, 0; @%p1 bra L;",
+         2, 32, PTX_FAULT_BARRIER_STUCK, 12, -1},
+        {"endless poll that counts",
+         ".loc 1 12 0\nL: ld.volatile.global.u32 %r1, [%x+4]; add.u32 %r2, %r2, 1;"
+         "setp.ne.u32 %p1, %r1, 0; @%p1 bra L;",
          2, 32, PTX_FAULT_BUDGET, 12, -1},
         {"mbarrier without arrivals",
          "setp.eq.u32 %p1, %t, 0; @%p1 mbarrier.init.shared.b64 [bar], 33; bar.sync 0;\n"
          ".loc 1 13 0\nmbarrier.arrive.shared.b64 %d1, [bar];"
          "L: mbarrier.test_wait.shared.b64 %p2, [bar], %d1; @!%p2 bra L;",
-         1, 32, PTX_FAULT_BUDGET, 13, -1},
+         1, 32, PTX_FAULT_BARRIER_STUCK, 13, -1},
         {"mbarrier",
          "setp.eq.u32 %p1, %t, 0; @%p1 mbarrier.init.shared.b64 [bar], 64;"
          "st.shared.u32 [%d17], %t; bar.sync 0;"
