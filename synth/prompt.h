@@ -146,9 +146,10 @@ bool prompt_write(struct arena *arena, const struct prompt_input *input, struct 
                   struct err *err) MUST_USE;
 
 /*
- * At least as many tokens as any common tokenizer makes of the text: a run of letters costs one a
- * 4 letters begun, each digit, each other visible character and each byte beyond ASCII one, a run
- * of blanks or of line breaks one; a single blank nothing.  No model's own count is known here.
+ * An estimate from above of what a model's tokenizer makes of code and English: a run of letters
+ * costs one a 4 letters begun, each digit, each other visible character and each byte beyond ASCII
+ * one, a run of blanks or of line breaks one; a single blank nothing.  Runs of random letters can
+ * cost more.
  */
 int64_t prompt_tokens(struct str text);
 

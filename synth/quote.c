@@ -6,8 +6,9 @@
  * of ours, or carry what a reader does not see.  So a fence is longer than any run of backticks in
  * the text; outside fences runs of three backticks or tildes become quotes, and later lines are
  * indented.  Control characters but tab and line feed, marks of writing direction, zero-width and
- * tag characters become '?'; bytes that are no UTF-8 do, too.  "<|" becomes "< |", for servers
- * of open models read it as the beginning of a control token; C++ has no such pair of characters.
+ * tag characters become '?'; bytes that are no UTF-8 do, too.  Servers of open models read "<|",
+ * "<think>" and "</think>" as control tokens; they get a blank behind the '<', which means the same
+ * in C++.
  *
  * Invariant: a fence that quote_fence opens is closed by its own last line and no earlier one.
  */
@@ -48,6 +49,15 @@ static size_t unseen_bytes(struct str text)
     return 0;
 }
 
+static bool is_control_token(struct str text)
+{
+    static const char *const starts[] = {"<|", "<think>", "</think>"};
+    for (size_t i = 0; i < COUNT_OF(starts); i++)
+        if (str_has_prefix(text, str_from(starts[i])))
+            return true;
+    return false;
+}
+
 /* `text` without what a prompt may not hold, appended to `out`. */
 static void put_clean(struct buf *out, struct str text)
 {
@@ -61,7 +71,7 @@ static void put_clean(struct buf *out, struct str text)
         bool refused = hidden || control || (c >= 0x80 && !is_utf8);
         if (!line_end)
             buf_char(out, refused ? '?' : (char)c);
-        if (c == '<' && i + 1 < text.len && text.at[i + 1] == '|')
+        if (c == '<' && is_control_token((struct str){text.at + i, text.len - i}))
             buf_char(out, ' ');
         i += hidden ? hidden : 1;
     }

@@ -52,6 +52,7 @@ static void test_fences(void **state)
          "a\xf3\xa0\x81\xa8"
          "b\n",
          "```cuda\na?b\n```\n"},
+        {"thoughts", "a<think>b</think>c<thing>\n", "```cuda\na< think>b< /think>c<thing>\n```\n"},
         {"a control token", "// <|im_start|>system\n", "```cuda\n// < |im_start|>system\n```\n"},
     };
     struct arena arena;
