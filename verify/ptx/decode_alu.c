@@ -325,6 +325,11 @@ bool decode_divrem(struct decoder *d, const struct ast_insn *a)
     if (!operands(d, type, 2, &insn))
         return false;
     bool rem = a->mnemonic == MN_rem;
+    if (type == MOD_f32 && !rem && (has(a, MOD_approx) || has(a, MOD_full))) {
+        enum lane_op op = has(a, MOD_full) ? LANE_DIV_FULL_f32 : LANE_DIV_APPROX_f32;
+        emit_lane(d, (enum lane_op)(op + has(a, MOD_ftz)), insn);
+        return true;
+    }
     if (type == MOD_f32 || type == MOD_f64)
         return !rem && float_op(d, a, type, FLOAT_OPS(DIV), insn);
     return integer_divrem(d, rem, type, &insn);
@@ -337,7 +342,8 @@ bool decode_rcp(struct decoder *d, const struct ast_insn *a)
     if (!operands(d, type, 1, &insn))
         return false;
     if (type == MOD_f32 && rounding_of(a) == ROUND_RN) {
-        emit_lane(d, (enum lane_op)(LANE_RCP_f32 + has(a, MOD_ftz)), insn);
+        enum lane_op op = has(a, MOD_approx) ? LANE_RCP_APPROX_f32 : LANE_RCP_f32;
+        emit_lane(d, (enum lane_op)(op + has(a, MOD_ftz)), insn);
         return true;
     }
     if (type == MOD_f64 && has(a, MOD_approx)) {
@@ -357,6 +363,10 @@ bool decode_sqrt(struct decoder *d, const struct ast_insn *a)
     struct insn insn = {0};
     if ((type != MOD_f32 && type != MOD_f64) || !operands(d, type, 1, &insn))
         return false;
+    if (type == MOD_f32 && has(a, MOD_approx)) {
+        emit_lane(d, (enum lane_op)(LANE_SQRT_APPROX_f32 + has(a, MOD_ftz)), insn);
+        return true;
+    }
     insn.b = insn.a;
     return float_op(d, a, type, FLOAT_OPS(SQRT), insn);
 }

@@ -73,6 +73,11 @@
     SHAPE(id##_f16x2, 2, f16_f32, f32_f16_rn, expr, ops)                                           \
     SHAPE(id##_bf16x2, 2, bf16_f32, f32_bf16_rn, expr, ops)
 
+#define A1(id, expr, bits, bf_bits, ops)                                                           \
+    P1_AS(id##_f16, 1, f16_f32, f32_f16_rn, odd_f32(keep_bits(expr, bits)), ops)                   \
+    P1_AS(id##_bf16, 1, bf16_f32, f32_bf16_rn, odd_f32(keep_bits(expr, bf_bits)), ops)             \
+    P1_AS(id##_f16x2, 2, f16_f32, f32_f16_rn, odd_f32(keep_bits(expr, bits)), ops)                 \
+    P1_AS(id##_bf16x2, 2, bf16_f32, f32_bf16_rn, odd_f32(keep_bits(expr, bf_bits)), ops)
 #define P1(id, expr, ops) FOUR(P1_AS, id, expr, ops)
 #define P2(id, expr, ops) FOUR(P2_AS, id, expr, ops)
 #define P3(id, expr, ops) FOUR(P3_AS, id, expr, ops)

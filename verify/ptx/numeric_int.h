@@ -17,8 +17,22 @@
  * (the last bit is set when digits were lost), which a later rounding to a format with at least two
  * bits less then treats like the exact value.
  *
- * The functions that PTX calls approximate are computed from a double that is right to about
- * 2^-36, then rounded once: closer than hardware, which differs from this in its last bits.
+ * The functions that PTX calls approximate are computed as a double that is right to about 2^-36
+ * and then made as wrong as the PTX ISA lets hardware be, or at least half of that: what needs
+ * better must not pass here.  Errors that the ISA allows (9.7.3, 9.7.4), and what is done:
+ *
+ *     tanh.f32      2^-11 relative       11 bits kept (an H200 loses 2^-16.5)
+ *     tanh.f16      2^-10.987 absolute   10 bits kept
+ *     tanh.bf16     2^-8 absolute        7 bits kept
+ *     ex2.f32       2 ulp                22 bits kept
+ *     ex2.f16       2^-9.9 relative      10 bits kept
+ *     ex2.bf16      2^-7 relative        7 bits kept
+ *     lg2.f32       2^-22 absolute in (0.5, 2), else relative: that grid, 22 bits kept
+ *     rcp.f32       1 ulp                23 bits kept
+ *     rsqrt.f32     2^-22.9 relative     23 bits kept
+ *     sqrt.f32      2^-23 relative       23 bits kept
+ *     div.f32       2 ulp                22 bits kept
+ *     sin, cos      2^-20.5 absolute up to 2 pi, 2^-14.7 up to 100 pi: see sin_approx
  */
 
 static inline uint32_t f32_bits(float x)
@@ -367,6 +381,21 @@ static inline uint64_t clamp_u64(uint64_t a, int64_t bits, int is_unsigned)
 
 #define ROUND_MAGIC 0x1.8p52
 
+/* v with `bits` significant bits, ties away from zero: at most 2^-bits of v from it. */
+static inline double keep_bits(double v, int bits)
+{
+    const int cut = 53 - bits;
+    uint64_t kept = (f64_bits(v) + (1ULL << (cut - 1))) & ~((1ULL << cut) - 1);
+    return v != v ? v : f64_from(kept);
+}
+
+/* div.approx multiplies by 1 / b, which is 0 beyond 2^126. */
+static inline double far_divisor(float b)
+{
+    double size = b < 0.0f ? -(double)b : (double)b;
+    return size > 0x1p126 ? (double)b * (double)INFINITY : (double)b;
+}
+
 /* 2^x: x = n + f with |f| <= 1/2, Taylor's series of e^(f ln 2) to f^10. */
 static inline double ex2(double x)
 {
@@ -410,6 +439,14 @@ static inline double lg2(double x)
     return x >= 0.0 ? r : (double)NAN;
 }
 
+/* Nearest multiples of 2^-21 where that is what may be lost. */
+static inline double lg2_approx(double x)
+{
+    double v = lg2(x);
+    double near = ((v * 0x1p21 + ROUND_MAGIC) - ROUND_MAGIC) * 0x1p-21;
+    return v > -1.0 && v < 1.0 ? near : keep_bits(v, 22);
+}
+
 /*
  * sin or cos: x minus a multiple k of pi/2, held in three pieces of 33 bits, so k times the first
  * two is exact up to k = 2^20.  Beyond 2^30, where hardware promises nothing, the angle counts as
@@ -443,6 +480,24 @@ static inline double sin_cos(double x, int cosine)
     return quadrant & 2 ? -value : value;
 }
 
+/*
+ * sin or cos as hardware has it: the angle becomes turns in fixed point, of 24 bits behind the
+ * point, or of 24 significant ones beyond half a turn.  So small angles lose 2^-22.35 (a sine below
+ * 2^-24 is 0, as on an H200), within the 2^-21.41 that the CUDA Programming Guide states for __sinf
+ * up to pi; angles up to a turn lose 2^-21.35, and what follows in proportion.
+ */
+static inline double sin_approx(double x, int cosine)
+{
+    uint64_t sign = f64_bits(x) & 1ULL << 63;
+    double turns = f64_from(f64_bits(x) ^ sign) * 0x1.45f306dc9c883p-3;
+    double fine = ((turns * 0x1p24 + ROUND_MAGIC) - ROUND_MAGIC) * 0x1p-24;
+    double coarse = f64_from(f64_bits(turns) & ~((1ULL << 29) - 1));
+    double kept = turns < 0.5 ? fine : coarse;
+    double part = kept - ((kept + ROUND_MAGIC) - ROUND_MAGIC);
+    double v = sin_cos((turns < 0x1p24 ? part : turns - turns) * 0x1.921fb54442d18p+2, cosine);
+    return cosine ? v : f64_from(f64_bits(v) ^ sign);
+}
+
 static inline double tanh_f64(double x)
 {
     double c = x > 30.0 ? 30.0 : x < -30.0 ? -30.0 : x;
@@ -451,6 +506,12 @@ static inline double tanh_f64(double x)
     double q = c * c;
     double small = ((-17.0 / 315 * q + 2.0 / 15) * q - 1.0 / 3) * q * c + c;
     return q < 0x1p-10 ? small : big;
+}
+
+/* Small arguments pass through. */
+static inline double tanh_approx(double x)
+{
+    return x > -0x1p-12 && x < 0x1p-12 ? x : keep_bits(tanh_f64(x), 11);
 }
 
 #endif

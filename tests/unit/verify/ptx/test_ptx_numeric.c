@@ -255,60 +255,165 @@ static void test_half(void **state)
 
 /* ---- approximate functions ---- */
 
+static double reciprocal(double x)
+{
+    return 1.0 / x;
+}
+
 static double reciprocal_root(double x)
 {
     return 1.0 / sqrt(x);
 }
 
-/* Twice the distance in units of the last place of the f32 next to `want`. */
+static double third(double x)
+{
+    return x / 3.0;
+}
+
+/* From the correctly rounded value, in units of its last place. */
 static double ulps(float got, double want)
 {
     float near = (float)want;
-    if (got == near || (isnan(got) && isnan(want)))
-        return 0.0;
     double unit = fabs((double)nextafterf(near, INFINITY) - (double)near);
-    return fabs((double)got - want) / unit;
+    return got == near ? 0.0 : fabs((double)got - (double)near) / unit;
 }
 
+enum measure { ULPS, RELATIVE, ABSOLUTE };
+
+static double error_of(enum measure measure, double got, double want)
+{
+    if (isnan(got) && isnan(want))
+        return 0.0;
+    if (measure == ULPS)
+        return ulps((float)got, want);
+    double off = fabs(got - want);
+    return measure == RELATIVE && off > 0.0 ? off / fabs(want) : off;
+}
+
+struct approximation {
+    const char *insn;
+    double (*exact)(double);
+    float low, high;
+    enum measure measure;
+    double allowed; /* PTX ISA, section 9.7.3, in each range that it names */
+};
+
+/* Evenly, or by size where a positive range spans many binades. */
+static void spread(const struct approximation *f, struct rng *rng, uint32_t *out)
+{
+    bool log_scale = f->low > 0.0f && f->high > 100.0f;
+    double low = (double)f->low, high = (double)f->high;
+    for (int i = 0; i < N; i++) {
+        double at = (double)rng_u32(rng) / 0x1p32;
+        float x = (float)(log_scale ? low * pow(high / low, at) : low + (high - low) * at);
+        memcpy(&out[i], &x, sizeof(x));
+    }
+}
+
+/* No worse than hardware may be, and at some argument at least nearly half as bad. */
 static void test_approximate(void **state)
 {
-    static const struct {
-        const char *insn;
-        double (*exact)(double);
-        float low, high;
-    } functions[] = {
-        {"ex2.approx.f32 %r0, %r1;", exp2, -140.0f, 128.0f},
-        {"lg2.approx.f32 %r0, %r1;", log2, 1e-30f, 1e30f},
-        {"lg2.approx.f32 %r0, %r1;", log2, 0.9f, 1.1f},
-        {"sin.approx.f32 %r0, %r1;", sin, -3.2f, 3.2f},
-        {"cos.approx.f32 %r0, %r1;", cos, -3.2f, 3.2f},
-        {"sin.approx.f32 %r0, %r1;", sin, -10000.0f, 10000.0f},
-        {"tanh.approx.f32 %r0, %r1;", tanh, -12.0f, 12.0f},
-        {"tanh.approx.f32 %r0, %r1;", tanh, -0.1f, 0.1f},
-        {"rsqrt.approx.f32 %r0, %r1;", reciprocal_root, 1e-20f, 1e20f},
+    static const struct approximation functions[] = {
+        {"ex2.approx.f32 %r0, %r1;", exp2, -126.0f, 128.0f, ULPS, 2},
+        {"ex2.approx.ftz.f32 %r0, %r1;", exp2, -1.0f, 1.0f, ULPS, 2},
+        {"lg2.approx.f32 %r0, %r1;", log2, 2.0f, 1e30f, RELATIVE, 0x1p-22},
+        {"lg2.approx.f32 %r0, %r1;", log2, 1e-30f, 0.5f, RELATIVE, 0x1p-22},
+        {"lg2.approx.f32 %r0, %r1;", log2, 0.5f, 2.0f, ABSOLUTE, 0x1p-22},
+        {"lg2.approx.ftz.f32 %r0, %r1;", log2, 0.99f, 1.01f, ABSOLUTE, 0x1p-22},
+        {"sin.approx.f32 %r0, %r1;", sin, -3.1415925f, 3.1415925f, ABSOLUTE, 0x1.815p-22},
+        {"sin.approx.f32 %r0, %r1;", sin, -1e-6f, 1e-6f, ABSOLUTE, 0x1.815p-22},
+        {"sin.approx.f32 %r0, %r1;", sin, -6.283185f, 6.283185f, ABSOLUTE, 0x1.6ap-21},
+        {"sin.approx.ftz.f32 %r0, %r1;", sin, -314.15f, 314.15f, ABSOLUTE, 0x1.3bp-15},
+        {"cos.approx.f32 %r0, %r1;", cos, -3.1415925f, 3.1415925f, ABSOLUTE, 0x1.815p-22},
+        {"cos.approx.f32 %r0, %r1;", cos, -6.283185f, 6.283185f, ABSOLUTE, 0x1.6ap-21},
+        {"cos.approx.f32 %r0, %r1;", cos, -314.15f, 314.15f, ABSOLUTE, 0x1.3bp-15},
+        {"tanh.approx.f32 %r0, %r1;", tanh, -12.0f, 12.0f, RELATIVE, 0x1p-11},
+        {"tanh.approx.f32 %r0, %r1;", tanh, -0.1f, 0.1f, RELATIVE, 0x1p-11},
+        {"rsqrt.approx.f32 %r0, %r1;", reciprocal_root, 1e-20f, 1e20f, RELATIVE, 0x1.12p-23},
+        {"sqrt.approx.f32 %r0, %r1;", sqrt, 1e-20f, 1e20f, RELATIVE, 0x1p-23},
+        {"rcp.approx.f32 %r0, %r1;", reciprocal, 1e-20f, 1e20f, ULPS, 1},
+        {"rcp.approx.ftz.f32 %r0, %r1;", reciprocal, -3.0f, 3.0f, ULPS, 1},
+        {"div.approx.f32 %r0, %r1, 0f40400000;", third, 1e-20f, 1e20f, ULPS, 2},
+        {"div.full.f32 %r0, %r1, 0f40400000;", third, -9.0f, 9.0f, ULPS, 2},
     };
     static uint32_t a[N], first[N], d[N];
     struct rng rng;
     (void)state;
     rng_init(&rng, 9);
     for (size_t k = 0; k < COUNT_OF(functions); k++) {
-        bool log_scale = functions[k].low > 0.0f && functions[k].high > 100.0f;
+        const struct approximation *f = &functions[k];
+        double worst = 0.0;
+        spread(f, &rng, a);
+        assert_true(run_vector(f->insn, 4, NULL, a, a, a, first));
         for (int i = 0; i < N; i++) {
-            double at = (double)rng_u32(&rng) / 0x1p32;
-            double low = (double)functions[k].low, high = (double)functions[k].high;
-            float x = (float)(log_scale ? low * pow(high / low, at) : low + (high - low) * at);
-            memcpy(&a[i], &x, sizeof(x));
+            double want = f->exact((double)f32(a[i]));
+            double off = error_of(f->measure, (double)f32(first[i]), want);
+            if (!(off <= f->allowed))
+                fail_msg("%s: %.9g: got %.9g, want %.12g: off by %g of what is allowed", f->insn,
+                         (double)f32(a[i]), (double)f32(first[i]), want, off / f->allowed);
+            worst = off > worst ? off : worst;
         }
-        assert_true(run_vector(functions[k].insn, 4, NULL, a, a, a, first));
-        for (int i = 0; i < N; i++) {
-            double off = ulps(f32(first[i]), functions[k].exact((double)f32(a[i])));
-            if (off > 0.51)
-                fail_msg("%s: %.9g: got %.9g, %g ulp off", functions[k].insn, (double)f32(a[i]),
-                         (double)f32(first[i]), off);
-        }
+        if (worst < 0.49 * f->allowed)
+            fail_msg("%s: no more than %g of what is allowed", f->insn, worst / f->allowed);
         for (size_t i = 0; i < COUNT_OF(emu_isas); i++)
-            if (run_vector(functions[k].insn, 4, emu_isas[i], a, a, a, d))
+            if (run_vector(f->insn, 4, emu_isas[i], a, a, a, d))
                 assert_memory_equal(first, d, sizeof(d));
+    }
+}
+
+struct narrow_approximation {
+    const char *name;
+    double (*exact)(double);
+    bool bf;
+    enum measure measure;
+    double allowed;     /* PTX ISA, section 9.7.4 */
+    double least, most; /* results that are looked at: normal numbers */
+};
+
+static double narrow_error(const struct narrow_approximation *f, uint32_t in, uint32_t out)
+{
+    double x = f->bf ? bf16_to_double((uint16_t)in) : f16_to_double((uint16_t)in);
+    double got = f->bf ? bf16_to_double((uint16_t)out) : f16_to_double((uint16_t)out);
+    double want = f->exact(x);
+    if (isnan(x))
+        return isnan(got) ? 0.0 : INFINITY;
+    if (fabs(want) < f->least || fabs(want) > f->most)
+        return 0.0;
+    double off = error_of(f->measure, got, want);
+    if (off > f->allowed)
+        fail_msg("%s of %g: got %g, want %.9g", f->name, x, got, want);
+    return off;
+}
+
+/* Every argument there is. */
+static void test_narrow_approximate(void **state)
+{
+    static const struct narrow_approximation functions[] = {
+        {"tanh.approx.f16", tanh, false, ABSOLUTE, 0x1.025p-11, 0, 1},
+        {"tanh.approx.bf16", tanh, true, ABSOLUTE, 0x1p-8, 0, 1},
+        {"ex2.approx.f16", exp2, false, RELATIVE, 0x1.12p-10, 0x1p-14, 65504},
+        {"ex2.approx.ftz.bf16", exp2, true, RELATIVE, 0x1p-7, 0x1p-126, 0x1.fep127},
+    };
+    static uint32_t a[N], first[N], d[N];
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(functions); k++) {
+        const struct narrow_approximation *f = &functions[k];
+        double worst = 0.0;
+        char insn[160];
+        snprintf(insn, sizeof(insn),
+                 "cvt.u16.u32 %%h1, %%r1; %s %%h0, %%h1; cvt.u32.u16 %%r0, %%h0;", f->name);
+        for (uint32_t start = 0; start < 65536; start += N) {
+            for (uint32_t i = 0; i < N; i++)
+                a[i] = start + i;
+            assert_true(run_vector(insn, 4, NULL, a, a, a, first));
+            for (uint32_t i = 0; i < N; i++)
+                worst = fmax(worst, narrow_error(f, a[i], first[i]));
+            for (size_t i = 0; i < COUNT_OF(emu_isas); i++)
+                if (run_vector(insn, 4, emu_isas[i], a, a, a, d))
+                    assert_memory_equal(first, d, sizeof(d));
+        }
+        if (worst < f->allowed / 2)
+            fail_msg("%s: no more than %g of what is allowed", f->name, worst / f->allowed);
     }
 }
 
@@ -340,9 +445,8 @@ static void test_division(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_half),
-        cmocka_unit_test(test_approximate),
+        cmocka_unit_test(test_rounding),    cmocka_unit_test(test_half),
+        cmocka_unit_test(test_approximate), cmocka_unit_test(test_narrow_approximate),
         cmocka_unit_test(test_division),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
