@@ -194,7 +194,9 @@ static double value_large(const struct filler *f, const struct rng_block *block,
 }
 
 /* {-1, 0, 1}, at most 2048 not 0 in what lies behind one index of the first dimension; odd integers
- * up to 8191 (or all that the type holds exactly) in tensors of odd ordinal. */
+ * up to 8191 (or all that the type holds exactly) in tensors of odd ordinal.  A 0 has either sign,
+ * and a quarter of the rows has no 1, another no -1: there zeros of both signs tie for the largest
+ * or the smallest, which they must do as equals. */
 static double value_integer(const struct filler *f, const struct rng_block *block, int64_t index)
 {
     if (f->odd) {
@@ -206,8 +208,11 @@ static double value_integer(const struct filler *f, const struct rng_block *bloc
     int64_t at = index % f->sample_len;
     struct rng_block about = draw(f, STREAM_ROW, index / f->sample_len * 2048 + at / group);
     bool chosen = group == 1 || below(&about, group) == at % group;
-    uint32_t third = block->word[1] % 3;
-    return chosen ? (double)third - 1 : 0;
+    int third = chosen ? (int)(block->word[1] % 3) - 1 : 0;
+    int without = (int)(draw(f, STREAM_ROW, index / f->row_len).word[2] % 4) - 1;
+    if (third != 0 && third != without)
+        return third;
+    return block->word[2] & 1 ? -0.0 : 0.0;
 }
 
 /*

@@ -115,7 +115,7 @@ bool interp_accepts(const struct bound_op *bound, const struct interp_inputs *in
     X(HEAVY, "heavy-tail") /* magnitudes over many binades */                                      \
     X(OFFSET, "large-offset")     /* mean 1e3, std 1 */                                            \
     X(LARGE, "large-magnitude")   /* rows of +-100 and +-1e4, all-equal rows */                    \
-    X(INTEGERS, "exact-integers") /* {-1,0,1} against odd integers to 8191: f32 sums are exact */  \
+    X(INTEGERS, "exact-integers") /* {-1,+-0,1} against odd integers to 8191: exact f32 sums */    \
     X(CANCEL, "ill-conditioned")  /* pairs that cancel: 1, 1e8, -1e8 */                            \
     X(SPECIAL, "special-values")  /* NaN, +-inf, -0, subnormals; only without finite_inputs */     \
     X(ZEROS, "zeros")
