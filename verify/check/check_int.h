@@ -111,8 +111,9 @@ bool compare_outputs(struct arena *arena, const struct dataset *dataset, void *c
 
 /* ---- emu_run.c: all kernels of a manifest, once ---- */
 
+enum block_order { ORDER_BLOCKS_FORWARD, ORDER_BLOCKS_REVERSED, ORDER_BLOCKS_INTERLEAVED };
 struct run_options {
-    bool reverse;
+    enum block_order order;
     bool alias;      /* outputs that may share an input's storage do */
     uint64_t salt;   /* poison, addresses, red zones */
     bool weakest;    /* addresses aligned to what the spec promises and no better */
@@ -127,6 +128,7 @@ struct run {
     enum validity refusal;
     const char *reason;
     size_t kernel;                        /* where it ended; index into the manifest's kernels */
+    bool communicates;                    /* blocks of a launch may have seen each other's work */
     const char *broken_zone;              /* buffer whose red zone changed; NULL = none */
     const char *changed_input;            /* NULL = none */
     void **outputs;                       /* by tensor */

@@ -385,13 +385,16 @@ static bool launch_one(struct session *s, const struct manifest_kernel *kernel, 
     launch.cooperative = kernel->cooperative;
     launch.budget_warp_insns = s->options->budget;
     launch.shared_bytes_max = s->subject->smem_bytes_max;
-    launch.reverse_order = s->options->reverse;
+    launch.reverse_order = s->options->order == ORDER_BLOCKS_REVERSED;
+    launch.interleave_seed =
+        s->options->order == ORDER_BLOCKS_INTERLEAVED ? (s->options->salt + index) | 1 : 0;
     launch.check = true;
     launch.poison_seed = s->options->salt + index;
     pick_blocks(s, &launch);
     if (!ptx_launch(s->arena, s->subject->module, s->memory, &launch, &report, err))
         return err_context(err, "kernel %s", name);
     s->run->fault = report.fault;
+    s->run->communicates |= report.communicates;
     if (index < s->subject->manifest->kernel_count)
         s->run->counts[index] = report.counts;
     return true;
