@@ -1,0 +1,356 @@
+/*
+ * Which primitives apply to a statement, and which neighbours may share a region.
+ *
+ * A region's blocks do not wait for each other.  So a consumer may follow its producer in a region
+ * when the block that needs an element is one that made it: at the same element, as a value of the
+ * same row, or inside a row that the block reduces.
+ *
+ * Invariant: what is allowed here is a matter of meaning alone; sizes decide in limits.c.
+ */
+#include "base/num.h"
+
+#include "solver/legal/structure_int.h"
+
+enum {
+    WARP = 32,
+    LANE_TERMS_MAX = 32,      /* TUNING: terms of a row that a lane can hold; not measured */
+    GRID_RESULTS_MAX = 1024,  /* TUNING: fewer results than this leave most SMs idle ... */
+    GRID_TERMS_MIN = 1 << 14, /* ... when each has this many terms; not measured */
+    MMA_SIDE = 8,             /* least side of a tensor-core instruction */
+    PIPELINE_TERMS_MIN = 64,  /* TUNING: below, there is nothing to overlap; not measured */
+    ACCESS_BYTES = 16,
+    ROW_BYTES_MAX = 64 << 10 /* of a row kept in shared memory; limits.c has the machine's */
+};
+
+/* ---- primitives ---- */
+
+static void primitives_of_reduction(struct analysis *a, size_t s)
+{
+    const struct stmt *stmt = &a->op->stmts[s];
+    long long terms = (long long)reduced_count(a, s), results = (long long)result_count(a, s);
+    if (!is_plain_reduction(stmt) || terms < 2)
+        return;
+    note_primitive(a, s, PRIMITIVE_REDUCTION_TREE,
+                   note_text(a, "%lld terms meet in a tree; it rounds least", terms));
+    if (terms > LANE_TERMS_MAX)
+        note_primitive(
+            a, s, PRIMITIVE_STREAMING_ACCUMULATION,
+            note_text(a, "a thread adds up its share of %lld terms as they come", terms));
+    if (terms <= WARP * LANE_TERMS_MAX)
+        note_primitive(a, s, PRIMITIVE_WARP_SUMMARY,
+                       note_text(a, "a warp covers %lld terms with at most %lld a lane", terms,
+                                 (long long)num_ceil_div(terms, WARP)));
+    if (terms > WARP)
+        note_primitive(a, s, PRIMITIVE_BLOCK_SUMMARY,
+                       note_text(a, "a block of several warps shares %lld terms", terms));
+    if (results < GRID_RESULTS_MAX && terms >= GRID_TERMS_MIN)
+        note_primitive(a, s, PRIMITIVE_GRID_SUMMARY,
+                       note_text(a, "only %lld results of %lld terms: several blocks share one",
+                                 results, terms));
+}
+
+static void primitives_of_contraction(struct analysis *a, size_t s)
+{
+    enum role_of_loop roles[OP_LOOPS_MAX];
+    const struct stmt *stmt = &a->op->stmts[s];
+    if (!contraction_roles(a, stmt, roles))
+        return;
+    long long m = (long long)role_extent(a, s, roles, ROLE_M);
+    long long n = (long long)role_extent(a, s, roles, ROLE_N);
+    long long k = (long long)role_extent(a, s, roles, ROLE_K);
+    if (m < 2 || n < 2)
+        return;
+    note_primitive(a, s, PRIMITIVE_TILE_STAGING,
+                   note_text(a,
+                             "each element of one factor is used %lld times, of the other %lld "
+                             "times",
+                             n, m));
+    note_primitive(a, s, PRIMITIVE_SHARED_RESIDENCY,
+                   note_text(a, "the tiles of both factors serve a whole block"));
+    note_primitive(a, s, PRIMITIVE_REGISTER_TILE,
+                   note_text(a, "a thread keeps a part of the %lld x %lld results", m, n));
+    if (m >= MMA_SIDE && n >= MMA_SIDE && k >= MMA_SIDE && dtype_is_float(stmt->value->dtype))
+        note_primitive(a, s, PRIMITIVE_TENSOR_CORE_TILE,
+                       note_text(a, "M %lld, N %lld and K %lld fill its instructions%s", m, n, k,
+                                 a->track->compute == COMPUTE_F32
+                                     ? "; on the f32 track wide factors go in two parts"
+                                     : ""));
+    if (k >= PIPELINE_TERMS_MIN)
+        note_primitive(a, s, PRIMITIVE_ASYNC_PIPELINE,
+                       note_text(a, "the next of %lld steps of K is fetched while one is used", k));
+}
+
+struct reuse_scan {
+    struct analysis *a;
+    size_t tensor;
+    size_t readers;
+};
+
+static void scan_reuse(void *context, const struct expr *expr)
+{
+    struct reuse_scan *scan = context;
+    if (expr->op == EXPR_READ && expr->tensor == scan->tensor)
+        scan->readers++;
+}
+
+/* Statements that read the tensor. */
+static size_t reader_count(struct analysis *a, size_t tensor)
+{
+    size_t readers = 0;
+    for (size_t s = 0; s < a->op->stmt_count; s++) {
+        struct reuse_scan scan = {a, tensor, 0};
+        expr_walk(a->op->stmts[s].value, scan_reuse, &scan);
+        readers += scan.readers > 0;
+    }
+    return readers;
+}
+
+struct row_reads {
+    struct analysis *a;
+    size_t stmt;
+    size_t shared; /* a tensor whose row is read here and elsewhere, OP_NONE */
+};
+
+static void scan_shared(void *context, const struct expr *expr)
+{
+    struct row_reads *scan = context;
+    const struct stmt *stmt = &scan->a->op->stmts[scan->stmt];
+    if (expr->op != EXPR_READ || scan->shared != OP_NONE || !reads_plainly(scan->a->op, expr))
+        return;
+    if (scan->a->op->tensors[expr->tensor].rank == stmt->loop_count &&
+        reader_count(scan->a, expr->tensor) > 1)
+        scan->shared = expr->tensor;
+}
+
+static void primitives_of_rows(struct analysis *a, size_t s)
+{
+    const struct stmt *stmt = &a->op->stmts[s];
+    struct row_reads scan = {a, s, OP_NONE};
+    int64_t bytes;
+    if (!is_plain_reduction(stmt) || has_structure(a, s, STRUCTURE_CONTRACTION))
+        return;
+    expr_walk(stmt->value, scan_shared, &scan);
+    if (scan.shared == OP_NONE)
+        return;
+    const struct tensor *tensor = &a->op->tensors[scan.shared];
+    if (!num_mul(reduced_count(a, s), (int64_t)dtype_bytes(tensor->dtype), &bytes) ||
+        bytes > ROW_BYTES_MAX)
+        return;
+    note_primitive(a, s, PRIMITIVE_SHARED_RESIDENCY,
+                   note_text(a, "a row of %.*s, %lld bytes, is read by several statements",
+                             STR_ARG(tensor->name), (long long)bytes));
+}
+
+static void primitives_of_structures(struct analysis *a, size_t s)
+{
+    const struct stmt *stmt = &a->op->stmts[s];
+    if (has_structure(a, s, STRUCTURE_RESCALED_ACCUMULATION))
+        note_primitive(a, s, PRIMITIVE_ONLINE_STATE,
+                       note_text(a, "maximum and sum are kept together, in one pass"));
+    else if (has_structure(a, s, STRUCTURE_MERGEABLE_STATISTICS))
+        note_primitive(a, s, PRIMITIVE_ONLINE_STATE,
+                       note_text(a, "count, mean and squared deviation are kept together, in one "
+                                    "pass"));
+    if (is_plain_map(stmt) && a->op->tensors[stmt->target].temporary &&
+        reader_count(a, stmt->target) > 1)
+        note_primitive(a, s, PRIMITIVE_REMATERIALISATION,
+                       note_text(a, "%.*s is read by several statements and cheap to compute again",
+                                 STR_ARG(a->op->tensors[stmt->target].name)));
+}
+
+struct vector_scan {
+    const struct op *op;
+    size_t last; /* loop */
+    size_t bytes;
+    size_t tensor;
+};
+
+static void scan_vector(void *context, const struct expr *expr)
+{
+    struct vector_scan *scan = context;
+    size_t rank = expr->op == EXPR_READ ? scan->op->tensors[expr->tensor].rank : 0;
+    if (rank == 0 || plain_loop(expr->subs[rank - 1]) != scan->last)
+        return;
+    size_t bytes = dtype_bytes(scan->op->tensors[expr->tensor].dtype);
+    if (bytes > scan->bytes) {
+        scan->bytes = bytes;
+        scan->tensor = expr->tensor;
+    }
+}
+
+static void primitive_vector(struct analysis *a, size_t s)
+{
+    const struct stmt *stmt = &a->op->stmts[s];
+    if (stmt->loop_count == 0)
+        return;
+    struct vector_scan scan = {a->op, stmt->loop_count - 1, 0, OP_NONE};
+    expr_walk(stmt->value, scan_vector, &scan);
+    int64_t extent = a->bound->extents[s][scan.last];
+    int64_t vector = scan.bytes == 0 ? 1 : ACCESS_BYTES / (int64_t)scan.bytes;
+    while (vector > 1 && extent % vector != 0)
+        vector /= 2;
+    if (vector > 1)
+        note_primitive(a, s, PRIMITIVE_VECTOR_ACCESS,
+                       note_text(a, "%.*s lies along %.*s, whose %lld iterations come in %lld's",
+                                 STR_ARG(a->op->tensors[scan.tensor].name),
+                                 STR_ARG(stmt->loops[scan.last].name), (long long)extent,
+                                 (long long)vector));
+}
+
+static void sort_primitives(struct primitive_note *notes, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = i; k > 0 && notes[k].word < notes[k - 1].word; k--) {
+            struct primitive_note swap = notes[k];
+            notes[k] = notes[k - 1];
+            notes[k - 1] = swap;
+        }
+}
+
+void find_primitives(struct analysis *a, size_t s)
+{
+    size_t first = a->primitive_count;
+    primitives_of_reduction(a, s);
+    primitives_of_contraction(a, s);
+    primitives_of_rows(a, s);
+    primitives_of_structures(a, s);
+    primitive_vector(a, s);
+    sort_primitives(&a->primitives[first], a->primitive_count - first);
+}
+
+/* ---- composition ---- */
+
+struct neighbour {
+    struct analysis *a;
+    const struct stmt *from, *to;
+    const struct expr *read; /* the worst of the reads */
+    int rank;                /* how bad it is */
+};
+
+enum reading {
+    READ_NONE,
+    READ_ELEMENT, /* at the own element */
+    READ_ROW,     /* one value for several elements */
+    READ_REDUCED, /* summed over some of its indices */
+    READ_CROSSED, /* indices in another order */
+    READ_WINDOW,
+    READ_GATHERED
+};
+
+static enum reading reading_of(const struct neighbour *n, const struct expr *read)
+{
+    size_t rank = n->a->op->tensors[read->tensor].rank, before = 0;
+    bool reduced = false, crossed = false;
+    for (size_t i = 0; i < rank; i++)
+        if (expr_reads_data(read->subs[i]))
+            return READ_GATHERED;
+    if (!reads_plainly(n->a->op, read))
+        return READ_WINDOW;
+    for (size_t i = 0; i < rank; i++) {
+        size_t loop = plain_loop(read->subs[i]);
+        crossed |= i > 0 && loop < before;
+        reduced |= loop >= n->to->free_count;
+        before = loop;
+    }
+    if (crossed)
+        return READ_CROSSED;
+    return reduced ? READ_REDUCED : rank == n->to->loop_count ? READ_ELEMENT : READ_ROW;
+}
+
+static void scan_reading(void *context, const struct expr *expr)
+{
+    struct neighbour *n = context;
+    if (expr->op != EXPR_READ || expr->tensor != n->from->target)
+        return;
+    int rank = (int)reading_of(n, expr);
+    if (rank > n->rank) {
+        n->rank = rank;
+        n->read = expr;
+    }
+}
+
+/* The consumer reduces over an index of the producer. */
+static void compose_reduced(struct analysis *a, size_t from, size_t to)
+{
+    enum role_of_loop roles[OP_LOOPS_MAX];
+    const struct stmt *producer = &a->op->stmts[from];
+    bool second = contraction_roles(a, &a->op->stmts[to], roles);
+    if (contraction_roles(a, producer, roles))
+        note_composition(
+            a, from, to, true,
+            second ? note_text(a, "if the tile of the first product stays on chip and the second "
+                                  "accumulates over it as it comes")
+                   : note_text(a,
+                               "if a block owns all of %.*s of its results, or keeps a running "
+                               "state over its tiles",
+                               STR_ARG(loop_names(a, &a->op->stmts[to], true))));
+    else if (producer->reduce != REDUCE_NONE)
+        note_composition(a, from, to, false,
+                         note_text(a,
+                                   "it reduces over results of different blocks: another kernel, "
+                                   "or split and merge"));
+    else
+        note_composition(a, from, to, true,
+                         note_text(a, "terms are computed where they are reduced"));
+}
+
+static void compose_read(struct analysis *a, size_t from, size_t to, enum reading reading)
+{
+    switch (reading) {
+    case READ_NONE:
+        return;
+    case READ_ELEMENT:
+        note_composition(a, from, to, true,
+                         note_text(a, "read at the element that the same thread made"));
+        return;
+    case READ_ROW:
+        note_composition(a, from, to, true,
+                         note_text(a, "one value for several elements: if one block owns them "
+                                      "all"));
+        return;
+    case READ_REDUCED:
+        compose_reduced(a, from, to);
+        return;
+    case READ_CROSSED:
+        note_composition(a, from, to, false,
+                         note_text(a, "read with its indices in another order: other blocks made "
+                                      "the elements of a row"));
+        return;
+    case READ_WINDOW:
+        note_composition(a, from, to, false,
+                         note_text(a, "read at other elements too: their blocks must be done, or "
+                                      "the elements be computed again"));
+        return;
+    case READ_GATHERED:
+        note_composition(a, from, to, false,
+                         note_text(a, "data say which elements are read: all must be done"));
+        return;
+    }
+}
+
+static void compose(struct analysis *a, size_t from, size_t to)
+{
+    const struct stmt *producer = &a->op->stmts[from], *consumer = &a->op->stmts[to];
+    struct neighbour n = {a, producer, consumer, NULL, READ_NONE};
+    expr_walk(consumer->value, scan_reading, &n);
+    for (size_t i = 0; consumer->scatter != NULL && i < a->op->tensors[consumer->target].rank; i++)
+        expr_walk(consumer->scatter[i], scan_reading, &n);
+    if (n.rank == READ_NONE)
+        return;
+    if (producer->seq != OP_NONE && producer->seq == consumer->seq)
+        note_composition(a, from, to, true,
+                         note_text(a, "steps of one block of statements stay together"));
+    else if (producer->seq != OP_NONE || consumer->seq != OP_NONE)
+        note_composition(a, from, to, false, note_text(a, "only one of them goes step by step"));
+    else if (producer->scatter != NULL)
+        note_composition(a, from, to, false,
+                         note_text(a, "its elements are complete only when all is added"));
+    else
+        compose_read(a, from, to, (enum reading)n.rank);
+}
+
+void find_compositions(struct analysis *a, size_t s)
+{
+    for (size_t to = s + 1; to < a->op->stmt_count; to++)
+        compose(a, s, to);
+}

@@ -1,0 +1,455 @@
+/* Structures of the library's ops, what they allow, and that names mean nothing. */
+#include <string.h>
+
+#include "base/file.h"
+
+#include "solver/legal/legal.h"
+#include "tests/unit/unit.h"
+
+enum { ARENA_BYTES = 256 << 20, TEXT_BYTES = 1 << 20 };
+
+static const struct bound_op *bind(struct arena *arena, struct str text)
+{
+    struct err err = {0};
+    const struct op *op;
+    const struct bound_op *bound;
+    assert_ok(op_parse(arena, text, "spec", NULL, &op, &err));
+    assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
+    return bound;
+}
+
+static const struct bound_op *library_op(struct arena *arena, const char *name)
+{
+    struct err err = {0};
+    struct str text;
+    char path[128];
+    snprintf(path, sizeof(path), "kernels/ops/%s.json", name);
+    assert_ok(file_read(arena, path, OP_SPEC_BYTES_MAX, &text, &err));
+    return bind(arena, text);
+}
+
+/* "2: reduction, rescaled-accumulation(0)" of the statements that have more than a map. */
+static const char *words_of(struct arena *arena, const struct bound_op *bound)
+{
+    struct structures found;
+    struct buf out;
+    size_t shown = OP_NONE;
+    structure_of(arena, bound, NULL, &found);
+    buf_init(&out, arena, TEXT_BYTES);
+    for (size_t i = 0; i < found.structure_count; i++) {
+        const struct structure_note *note = &found.structures[i];
+        assert_true(note->text.len > 0);
+        if (note->word == STRUCTURE_MAP)
+            continue;
+        if (note->stmt == shown)
+            buf_text(&out, ", ");
+        else
+            buf_printf(&out, "%s%zu: ", out.len > 0 ? "; " : "", note->stmt);
+        shown = note->stmt;
+        buf_text(&out, structure_name(note->word));
+        if (note->with != OP_NONE)
+            buf_printf(&out, "(%zu)", note->with);
+    }
+    return out.len > 0 ? out.at : "";
+}
+
+static void test_library(void **state UNUSED)
+{
+    static const char *const cases[][2] = {
+        {"relu", ""},
+        {"rowsum", "0: reduction"},
+        {"argmax", "0: reduction, bounded-summary-state"},
+        {"matmul", "0: reduction, contraction"},
+        {"gemv", "0: reduction, contraction"},
+        {"cumsum", "0: bounded-summary-state, scan"},
+        {"embedding", "0: gather"},
+        {"scatter_add", "0: gather"},
+        {"transpose", ""},
+        {"conv2d", "0: reduction, contraction, stencil"},
+        {"depthwise_conv", "0: reduction, contraction, stencil"},
+        {"maxpool", "0: reduction, stencil"},
+        {"mean_var", "0: reduction; 2: reduction, mergeable-statistics(0)"},
+        {"layernorm",
+         "0: reduction; 3: reduction, mergeable-statistics(0); 5: streaming-normalisation(3)"},
+        {"groupnorm",
+         "0: reduction; 2: reduction, mergeable-statistics(0); 4: streaming-normalisation(2)"},
+        {"rmsnorm", "0: reduction; 2: streaming-normalisation(0)"},
+        {"l2norm", "0: reduction; 1: streaming-normalisation(0)"},
+        {"batchnorm", ""},
+        {"softmax", "0: reduction; 2: reduction, rescaled-accumulation(0); "
+                    "3: streaming-normalisation(2), coupled-numerator-denominator(2)"},
+        {"logsumexp", "0: reduction; 1: reduction, rescaled-accumulation(0)"},
+        {"causal_attention",
+         "0: reduction, contraction; 2: reduction; 4: reduction, rescaled-accumulation(2); "
+         "5: reduction, weighted-reduction, rescaled-accumulation(2), contraction; "
+         "6: streaming-normalisation(4), coupled-numerator-denominator(4)"},
+        {"cross_entropy",
+         "0: reduction; 1: reduction, rescaled-accumulation(0); 2: gather; 3: reduction"},
+        {"lstm", "0: reduction, contraction; 1: reduction, scan; 2: scan; 3: scan; "
+                 "4: bounded-summary-state, scan; 5: bounded-summary-state, scan"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        arena_init(&arena, ARENA_BYTES);
+        const char *words = words_of(&arena, library_op(&arena, cases[i][0]));
+        if (strcmp(words, cases[i][1]) != 0)
+            fail_msg("%s: %s", cases[i][0], words);
+        arena_release(&arena);
+    }
+}
+
+/* x[8,64] to y[8]; lines separated by ';'. */
+static const struct bound_op *small_op(struct arena *arena, const char *lines, const char *policy)
+{
+    struct buf text;
+    buf_init(&text, arena, TEXT_BYTES);
+    buf_printf(&text,
+               "{\"spec\":1,\"name\":\"t\",\"policy\":{%s},\"tracks\":{\"f32\":{}},"
+               "\"shapes\":{\"target\":[{}]},\"tensors\":["
+               "{\"name\":\"x\",\"role\":\"input\",\"dtype\":\"f32\",\"shape\":[8,64]},"
+               "{\"name\":\"y\",\"role\":\"output\",\"dtype\":\"f32\",\"shape\":[8]}],\"body\":[\"",
+               policy);
+    for (const char *c = lines; *c; c++)
+        if (*c == ';')
+            buf_text(&text, "\",\"");
+        else
+            buf_char(&text, *c);
+    buf_text(&text, "\"]}");
+    return bind(arena, buf_view(&text));
+}
+
+/* What almost has a structure, and the same thing written otherwise. */
+static void test_near_misses(void **state UNUSED)
+{
+    static const char *const cases[][2] = {
+        /* raw moments, in one statement each */
+        {"a[m] = sum(n) x[m,n];b[m] = sum(n) x[m,n] * x[m,n];y[m] = b[m] - a[m] * a[m]",
+         "0: reduction; 1: reduction, mergeable-statistics(0)"},
+        /* squared distance from something else */
+        {"a[m] = sum(n) x[m,n];b[m] = sum(n) (x[m,n] - 3.0) * (x[m,n] - 3.0);y[m] = b[m] - a[m]",
+         "0: reduction; 1: reduction"},
+        /* products of different elements are no square */
+        {"a[m] = sum(n) x[m,n];b[m] = sum(n) x[m,n] * x[m,63 - n];y[m] = b[m] - a[m]",
+         "0: reduction; 1: reduction"},
+        /* the minimum rescales nothing */
+        {"a[m] = min(n) x[m,n];y[m] = sum(n) exp(x[m,n] - a[m])", "0: reduction; 1: reduction"},
+        /* the maximum of something else */
+        {"a[m] = max(n) x[m,n] * 2.0;y[m] = sum(n) exp(x[m,n] - a[m])",
+         "0: reduction; 1: reduction"},
+        /* the same, behind a temporary and a cast */
+        {"t[m,n] = x[m,n] * 2.0;a[m] = max(n) t[m,n];e[m,n] = exp(x[m,n] * 2.0 - a[m]);"
+         "y[m] = sum(n) f32(e[m,n])",
+         "1: reduction; 3: reduction, rescaled-accumulation(1)"},
+        /* a maximum over the other index */
+        {"a[n] = max(m) x[m,n];y[m] = sum(n) exp(x[m,n] - a[n])", "0: reduction; 1: reduction"},
+        /* blocks of four without overlap are no stencil; of five, they are */
+        {"t[m:8,p:16] = sum(r:4) x[m,4 * p + r];y[m] = sum(p) t[m,p]",
+         "0: reduction; 1: reduction"},
+        {"t[m:8,p:15] = sum(r:5) x[m,4 * p + r];y[m] = sum(p) t[m,p]",
+         "0: reduction, stencil; 1: reduction"},
+        /* halves side by side are no stencil */
+        {"t[m:8,p:32] = x[m,p] + x[m,p + 32];y[m] = sum(p) t[m,p]", "1: reduction"},
+        /* a row dot is no contraction: it has neither M nor N */
+        {"t[m,n] = x[m,n] + 1.0;y[m] = sum(n) x[m,n] * t[m,n]", "1: reduction"},
+        /* divided by a sum of other things */
+        {"s[m] = sum(n) abs(x[m,n]);y[m] = s[m] / (s[m] + 1.0)", "0: reduction"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        arena_init(&arena, ARENA_BYTES);
+        const char *words = words_of(&arena, small_op(&arena, cases[i][0], ""));
+        if (strcmp(words, cases[i][1]) != 0)
+            fail_msg("%s: %s", cases[i][0], words);
+        arena_release(&arena);
+    }
+}
+
+static const char *text_of(const struct structures *found, size_t stmt, enum structure word)
+{
+    for (size_t i = 0; i < found->structure_count; i++)
+        if (found->structures[i].stmt == stmt && found->structures[i].word == word)
+            return found->structures[i].text.at;
+    return "";
+}
+
+static void test_roles(void **state UNUSED)
+{
+    static const struct {
+        const char *op;
+        size_t stmt;
+        const char *text;
+    } cases[] = {
+        {"matmul", 0, "sum of products: M m, N n, K k"},
+        {"batched_matmul", 0, "sum of products: batch s, M m, N n, K k"},
+        {"causal_attention", 5, "sum of products: batch b and h, M i, N d, K j"},
+        {"conv2d", 0, "sum of products: M b and p and q, N k, K c and r and s"},
+        {"gemv", 0, "sum of products: M m, K k"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        struct structures found;
+        arena_init(&arena, ARENA_BYTES);
+        structure_of(&arena, library_op(&arena, cases[i].op), NULL, &found);
+        assert_string_equal(text_of(&found, cases[i].stmt, STRUCTURE_CONTRACTION), cases[i].text);
+        arena_release(&arena);
+    }
+}
+
+/* +1 allowed, -1 refused, 0 not mentioned. */
+static int preserved(const struct structures *found, size_t stmt, enum preservation word)
+{
+    for (size_t i = 0; i < found->preservation_count; i++)
+        if (found->preservations[i].stmt == stmt && found->preservations[i].word == word)
+            return found->preservations[i].allowed ? 1 : -1;
+    return 0;
+}
+
+static void test_preservation(void **state UNUSED)
+{
+    static const struct {
+        const char *op, *track;
+        size_t stmt;
+        enum preservation word;
+        int answer;
+    } cases[] = {
+        {"softmax", "f32", 0, PRESERVATION_REORDER, 1},
+        {"softmax", "f32", 2, PRESERVATION_RESCALE, 1},
+        {"softmax", "f32", 2, PRESERVATION_SPLIT_MERGE, 1},
+        {"softmax", "f32", 1, PRESERVATION_RECOMPUTE, 1},
+        {"softmax", "f32", 1, PRESERVATION_APPROXIMATION, -1},
+        {"softmax", "f32", 1, PRESERVATION_REGROUP, 0},
+        {"softmax", "f32", 3, PRESERVATION_RELAYOUT, -1},
+        {"matmul", "f32", 0, PRESERVATION_PRECISION, -1},
+        {"matmul", "tf32", 0, PRESERVATION_PRECISION, 1},
+        {"matmul", "f32", 0, PRESERVATION_APPROXIMATION, 0},
+        {"matmul_bias_gelu_bf16", "bf16", 2, PRESERVATION_APPROXIMATION, 1},
+        {"cumsum", "f32", 0, PRESERVATION_REORDER, -1},
+        {"cumsum", "f32", 0, PRESERVATION_SPLIT_MERGE, 1},
+        {"lstm", "f32", 4, PRESERVATION_REORDER, -1},
+        {"lstm", "f32", 4, PRESERVATION_SPLIT_MERGE, -1},
+        {"lstm", "f32", 4, PRESERVATION_RECOMPUTE, -1},
+        {"layernorm", "f32", 3, PRESERVATION_SUMMARISE, 1},
+        {"rmsnorm", "f32", 0, PRESERVATION_SUMMARISE, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        struct structures found;
+        const struct track *track;
+        arena_init(&arena, ARENA_BYTES);
+        const struct bound_op *bound = library_op(&arena, cases[i].op);
+        assert_true(op_track_find(bound->op, str_from(cases[i].track), &track));
+        structure_of(&arena, bound, track, &found);
+        int answer = preserved(&found, cases[i].stmt, cases[i].word);
+        if (answer != cases[i].answer)
+            fail_msg("%s, statement %zu, %s: %d", cases[i].op, cases[i].stmt,
+                     preservation_name(cases[i].word), answer);
+        arena_release(&arena);
+    }
+}
+
+static void test_deterministic(void **state UNUSED)
+{
+    static const char body[] = "y[m] += (m, n) x[m,n]";
+    struct arena arena;
+    struct structures found;
+    arena_init(&arena, ARENA_BYTES);
+    structure_of(&arena, small_op(&arena, body, "\"deterministic\":false"), NULL, &found);
+    assert_int_equal(preserved(&found, 0, PRESERVATION_REORDER), 1);
+    structure_of(&arena, small_op(&arena, body, "\"deterministic\":true"), NULL, &found);
+    assert_int_equal(preserved(&found, 0, PRESERVATION_REORDER), -1);
+    arena_release(&arena);
+}
+
+static int composed(const struct structures *found, size_t from, size_t to)
+{
+    for (size_t i = 0; i < found->composition_count; i++)
+        if (found->compositions[i].from == from && found->compositions[i].to == to)
+            return found->compositions[i].allowed ? 1 : -1;
+    return 0;
+}
+
+static void test_composition(void **state UNUSED)
+{
+    static const struct {
+        const char *op;
+        size_t from, to;
+        int answer;
+    } cases[] = {
+        {"softmax", 0, 1, 1},
+        {"softmax", 1, 2, 1},
+        {"softmax", 0, 2, 0},
+        {"softmax", 2, 3, 1},
+        {"layernorm", 2, 5, 1},
+        {"causal_attention", 1, 2, 1},
+        {"causal_attention", 3, 5, 1},
+        {"groupnorm", 1, 4, -1},
+        {"cross_entropy", 2, 3, 1},
+        {"cross_entropy", 1, 2, 1},
+        {"avgpool", 0, 1, 1},
+        {"lstm", 0, 2, -1},
+        {"lstm", 4, 5, 1},
+        {"lstm", 4, 6, -1},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        struct structures found;
+        arena_init(&arena, ARENA_BYTES);
+        structure_of(&arena, library_op(&arena, cases[i].op), NULL, &found);
+        int answer = composed(&found, cases[i].from, cases[i].to);
+        if (answer != cases[i].answer)
+            fail_msg("%s, %zu to %zu: %d", cases[i].op, cases[i].from, cases[i].to, answer);
+        arena_release(&arena);
+    }
+}
+
+static bool applies(const struct structures *found, size_t stmt, enum primitive word)
+{
+    for (size_t i = 0; i < found->primitive_count; i++)
+        if (found->primitives[i].stmt == stmt && found->primitives[i].word == word)
+            return true;
+    return false;
+}
+
+static void test_primitives(void **state UNUSED)
+{
+    static const struct {
+        const char *op;
+        size_t stmt;
+        enum primitive word;
+        bool applies;
+    } cases[] = {
+        {"matmul", 0, PRIMITIVE_TENSOR_CORE_TILE, true},
+        {"matmul", 0, PRIMITIVE_WARP_SUMMARY, false},
+        {"gemv", 0, PRIMITIVE_TENSOR_CORE_TILE, false},
+        {"softmax", 2, PRIMITIVE_ONLINE_STATE, true},
+        {"softmax", 2, PRIMITIVE_BLOCK_SUMMARY, true},
+        {"softmax", 0, PRIMITIVE_ONLINE_STATE, false},
+        {"softmax", 1, PRIMITIVE_REMATERIALISATION, true},
+        {"softmax", 1, PRIMITIVE_VECTOR_ACCESS, true},
+        {"transpose", 0, PRIMITIVE_REDUCTION_TREE, false},
+        {"groupnorm", 0, PRIMITIVE_GRID_SUMMARY, true},
+        {"rowsum", 0, PRIMITIVE_GRID_SUMMARY, false},
+        {"cumsum", 0, PRIMITIVE_REDUCTION_TREE, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        struct structures found;
+        arena_init(&arena, ARENA_BYTES);
+        structure_of(&arena, library_op(&arena, cases[i].op), NULL, &found);
+        if (applies(&found, cases[i].stmt, cases[i].word) != cases[i].applies)
+            fail_msg("%s, statement %zu, %s", cases[i].op, cases[i].stmt,
+                     primitive_name(cases[i].word));
+        arena_release(&arena);
+    }
+}
+
+/* ---- names ---- */
+
+/* `text` with @0, @1, ... replaced by names. */
+static struct str with_names(struct arena *arena, const char *text, const char *const *names)
+{
+    struct buf out;
+    buf_init(&out, arena, TEXT_BYTES);
+    for (; *text; text++)
+        if (*text == '@')
+            buf_text(&out, names[*++text - '0']);
+        else
+            buf_char(&out, *text);
+    return buf_view(&out);
+}
+
+/* Everything found, with each name of `names` written as @0, @1, ... */
+static const char *without_names(struct arena *arena, const struct structures *found,
+                                 const char *const *names, size_t name_count)
+{
+    struct buf all, out;
+    buf_init(&all, arena, TEXT_BYTES);
+    for (size_t i = 0; i < found->structure_count; i++)
+        buf_printf(&all, "%zu %zu %d %s\n", found->structures[i].stmt, found->structures[i].with,
+                   (int)found->structures[i].word, found->structures[i].text.at);
+    for (size_t i = 0; i < found->preservation_count; i++)
+        buf_printf(&all, "%zu %d %d %s\n", found->preservations[i].stmt,
+                   (int)found->preservations[i].word, found->preservations[i].allowed,
+                   found->preservations[i].text.at);
+    for (size_t i = 0; i < found->primitive_count; i++)
+        buf_printf(&all, "%zu %d %s\n", found->primitives[i].stmt, (int)found->primitives[i].word,
+                   found->primitives[i].text.at);
+    for (size_t i = 0; i < found->composition_count; i++)
+        buf_printf(&all, "%zu %zu %d %s\n", found->compositions[i].from, found->compositions[i].to,
+                   found->compositions[i].allowed, found->compositions[i].text.at);
+    buf_init(&out, arena, TEXT_BYTES);
+    for (const char *at = all.at; *at;) {
+        size_t n = 0;
+        while (n < name_count && strncmp(at, names[n], strlen(names[n])) != 0)
+            n++;
+        if (n == name_count) {
+            buf_char(&out, *at++);
+            continue;
+        }
+        buf_printf(&out, "@%zu", n);
+        at += strlen(names[n]);
+    }
+    return out.at;
+}
+
+static void test_renaming(void **state UNUSED)
+{
+    /* indices 0 1 2, tensors 3.. */
+    static const char spec[] =
+        "{\"spec\":1,\"name\":\"t\",\"tracks\":{\"f32\":{}},\"shapes\":{\"target\":[{}]},"
+        "\"tensors\":[{\"name\":\"@3\",\"role\":\"input\",\"dtype\":\"f32\",\"shape\":[32,64]},"
+        "{\"name\":\"@4\",\"role\":\"input\",\"dtype\":\"f32\",\"shape\":[64,16]},"
+        "{\"name\":\"@9\",\"role\":\"output\",\"dtype\":\"f32\",\"shape\":[32,16]}],\"body\":["
+        "\"@5[@0] = max(@1) @3[@0,@1]\",\"@6[@0,@1] = exp(@3[@0,@1] - @5[@0])\","
+        "\"@7[@0] = sum(@1) @6[@0,@1]\",\"@8[@0,@2] = sum(@1) @6[@0,@1] * @4[@1,@2]\","
+        "\"@9[@0,@2] = @8[@0,@2] / @7[@0]\"]}";
+    static const char *const names[][10] = {
+        {"QA", "QB", "QC", "QD", "QE", "QF", "QG", "QH", "QI", "QJ"},
+        {"ZJ", "ZI", "ZH", "ZG", "ZF", "ZE", "ZD", "ZC", "ZB", "ZA"},
+        {"K_sum", "K_batch", "K_mean", "K_y", "K_x", "K_softmax", "K_matmul", "K_gamma", "K_max",
+         "K_loss"},
+    };
+    struct arena arena;
+    const char *first = NULL;
+    arena_init(&arena, ARENA_BYTES);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct structures found;
+        structure_of(&arena, bind(&arena, with_names(&arena, spec, names[i])), NULL, &found);
+        const char *text = without_names(&arena, &found, names[i], COUNT_OF(names[i]));
+        if (first == NULL)
+            first = text;
+        assert_string_equal(text, first);
+        assert_true(structures_have(&found, 4, STRUCTURE_COUPLED_RATIO));
+        assert_true(structures_have(&found, 3, STRUCTURE_WEIGHTED_REDUCTION));
+        assert_false(structures_have(&found, 0, STRUCTURE_CONTRACTION));
+    }
+    arena_release(&arena);
+}
+
+/* Squares of squares: inlined, this is 2^40 factors. */
+static void test_deep_inlining(void **state UNUSED)
+{
+    struct arena arena;
+    struct buf lines;
+    arena_init(&arena, ARENA_BYTES);
+    buf_init(&lines, &arena, TEXT_BYTES);
+    buf_text(&lines, "t0[m,n] = x[m,n] * x[m,n]");
+    for (int i = 1; i < 40; i++)
+        buf_printf(&lines, ";t%d[m,n] = t%d[m,n] * t%d[m,n]", i, i - 1, i - 1);
+    buf_text(&lines, ";a[m] = sum(n) t39[m,n];y[m] = sum(n) (t39[m,n] + a[m]) * (t38[m,n] + a[m])");
+    const char *words = words_of(&arena, small_op(&arena, lines.at, ""));
+    assert_string_equal(words, "40: reduction; 41: reduction");
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_library),       cmocka_unit_test(test_near_misses),
+        cmocka_unit_test(test_roles),         cmocka_unit_test(test_preservation),
+        cmocka_unit_test(test_deterministic), cmocka_unit_test(test_composition),
+        cmocka_unit_test(test_primitives),    cmocka_unit_test(test_renaming),
+        cmocka_unit_test(test_deep_inlining),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
