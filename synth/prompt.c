@@ -18,6 +18,9 @@
 extern const char embed_prompts_contract_txt[];
 extern const char embed_prompts_emulated_gpu_txt[];
 extern const char embed_prompts_emulated_only_txt[];
+extern const char embed_prompts_tensor_map_txt[];
+
+static const size_t scratch_bytes_max = (size_t)4 << 30;
 
 static const struct {
     const char *title;
@@ -50,12 +53,8 @@ static struct str system_text(struct arena *arena, const struct prompt_input *in
         {"ARCH", in->arch},
         {"SMEM", text_fmt(arena, "%" PRId64, in->smem_bytes_max)},
         {"EMULATED", in->gpu ? embed_prompts_emulated_gpu_txt : embed_prompts_emulated_only_txt},
-        {"TENSOR_MAP", in->gpu ? "  {\"tensor_map\": \"NAME\", \"box\": [64, 64], \"swizzle\": "
-                                 "128}: a CUtensorMap, passed as const __grid_constant__ "
-                                 "CUtensorMap; box sides 1 to 256 in the order of the tensor's "
-                                 "indices, the last one a multiple of 16 bytes and at most the "
-                                 "swizzle (0, 32, 64, 128)"
-                               : "  (tensor maps cannot be passed here)"},
+        {"TENSOR_MAP",
+         in->gpu ? embed_prompts_tensor_map_txt : "  (tensor maps cannot be passed here)\n"},
     };
     struct buf out;
     buf_init(&out, arena, PROMPT_BYTES_MAX);
@@ -223,7 +222,8 @@ void part_print(struct buf *out, const struct prompt_input *in, enum prompt_part
 /* ---- the budget ---- */
 
 struct fitting {
-    struct arena *arena;
+    struct arena *arena; /* scratch: parts are printed many times */
+    bool overflow;
     const struct prompt_input *in;
     size_t units[PROMPT_PART_COUNT], kept[PROMPT_PART_COUNT];
     struct str text[PROMPT_PART_COUNT];
@@ -237,7 +237,7 @@ static void fit_part(struct fitting *f, enum prompt_part part, size_t kept)
     f->kept[part] = kept;
     if (kept > 0)
         part_print(&out, f->in, part, kept);
-    ASSERT(!out.overflow);
+    f->overflow = f->overflow || out.overflow;
     f->text[part] = buf_view(&out);
     f->tokens[part] = prompt_tokens(f->text[part]);
 }
@@ -291,6 +291,8 @@ static bool fit(struct fitting *f, int64_t room, int64_t fixed, struct err *err)
     for (size_t p = PROMPT_PART_COUNT; p-- > 0 && fit_total(f) > room;)
         if (!parts[p].fixed && f->units[p] > 0)
             shorten(f, (enum prompt_part)p, room);
+    if (f->overflow)
+        return err_raise(err, ERR_LIMIT, "a part of the prompt is over %d bytes", PROMPT_BYTES_MAX);
     if (fit_total(f) > room)
         return err_raise(err, ERR_LIMIT,
                          "the contract and what must not be cut need %" PRId64
@@ -299,7 +301,7 @@ static bool fit(struct fitting *f, int64_t room, int64_t fixed, struct err *err)
     return true;
 }
 
-static struct str join(struct arena *arena, const struct fitting *f)
+static bool join(struct arena *arena, const struct fitting *f, struct str *user, struct err *err)
 {
     struct buf out;
     buf_init(&out, arena, PROMPT_BYTES_MAX);
@@ -308,26 +310,27 @@ static struct str join(struct arena *arena, const struct fitting *f)
             cuts_text(&out, f);
         buf_str(&out, f->text[p]);
     }
-    ASSERT(!out.overflow);
-    return buf_view(&out);
+    return buf_finish(&out, "the prompt", user, err);
 }
 
 bool prompt_write(struct arena *arena, const struct prompt_input *in, struct prompt *out,
                   struct err *err)
 {
-    struct fitting f = {.arena = arena, .in = in};
+    struct arena scratch;
     struct prompt made = {.system = system_text(arena, in)};
     int64_t fixed = prompt_tokens(made.system);
     int64_t room = in->tokens_max > 0 ? in->tokens_max - fixed : INT64_MAX / 2;
     ASSERT((in->last != NULL) == (in->verdict != NULL));
-    if (!fit(&f, room, fixed, err))
-        return false;
-    made.user = join(arena, &f);
+    arena_init(&scratch, scratch_bytes_max);
+    struct fitting f = {.arena = &scratch, .in = in};
+    bool ok = fit(&f, room, fixed, err) && join(arena, &f, &made.user, err);
     made.tokens = fixed + prompt_tokens(made.user);
     for (size_t p = 0; p < PROMPT_PART_COUNT; p++)
         if (f.kept[p] < f.units[p])
             made.cuts[made.cut_count++] =
                 (struct prompt_cut){(enum prompt_part)p, f.kept[p], f.units[p]};
-    *out = made;
-    return true;
+    arena_release(&scratch);
+    if (ok)
+        *out = made;
+    return ok;
 }

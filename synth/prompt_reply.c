@@ -50,12 +50,20 @@ static bool is_aliased(const struct op *op, size_t tensor)
     return op->tensors[tensor].may_alias != OP_NONE;
 }
 
+/* Threads of a block: the plan's, for its first region. */
+static void block_of(const struct prompt_input *in, int64_t block[3])
+{
+    bool planned = in->plan != NULL && in->plan->region_count > 0;
+    block[0] = planned ? in->plan->regions[0].threads[0] : THREADS_DEFAULT;
+    block[1] = planned ? in->plan->regions[0].threads[1] : 1;
+    block[2] = planned ? in->plan->regions[0].threads[2] : 1;
+}
+
 static int64_t threads_of(const struct prompt_input *in)
 {
-    if (in->plan == NULL || in->plan->region_count == 0)
-        return THREADS_DEFAULT;
-    const int64_t *threads = in->plan->regions[0].threads;
-    return threads[0] * threads[1] * threads[2];
+    int64_t block[3];
+    block_of(in, block);
+    return block[0] * block[1] * block[2];
 }
 
 static size_t first_output(const struct op *op)
@@ -121,6 +129,8 @@ static void manifest_text(struct arena *arena, struct buf *out, const struct pro
                           const char *entry)
 {
     const struct op *op = in->target->op;
+    int64_t block[3];
+    block_of(in, block);
     const struct tensor *output = &op->tensors[first_output(op)];
     const struct formula *elements = formula_count(arena, output->shape, output->rank);
     const struct formula *blocks =
@@ -131,8 +141,10 @@ static void manifest_text(struct arena *arena, struct buf *out, const struct pro
     buf_printf(out, "{\n  \"manifest\": 1, \"arch\": \"%s\", \"guard\": \"true\",\n", in->arch);
     buf_printf(out, "  \"kernels\": [\n    {\"entry\": \"%s\", \"grid\": [", entry);
     put_formula(out, blocks);
-    buf_printf(out, ", 1, 1], \"block\": [%" PRId64 ", 1, 1], \"smem\": 0,\n      \"args\": [\n",
-               threads_of(in));
+    buf_printf(out,
+               ", 1, 1], \"block\": [%" PRId64 ", %" PRId64 ", %" PRId64
+               "], \"smem\": 0,\n      \"args\": [\n",
+               block[0], block[1], block[2]);
     manifest_args(out, op);
     buf_printf(out,
                "      ]}\n  ],\n  \"workspace\": [{\"name\": \"%s\", \"bytes\": ", scratch_name);

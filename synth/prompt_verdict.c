@@ -101,17 +101,60 @@ static void circumstance_text(struct buf *out, const struct prompt_verdict *v)
     buf_text(out, separator[0] == ',' ? ".\n" : "");
 }
 
+/* Other verdicts have the worst element of checks that passed. */
+static bool is_about_values(enum validity validity)
+{
+    return validity == VALIDITY_WRONG || validity == VALIDITY_TIMED_OUTPUT_WRONG ||
+           validity == VALIDITY_NONDETERMINISTIC;
+}
+
 static void worst_text(struct buf *out, const struct prompt_verdict *v)
 {
-    if (!v->worst.present)
+    struct buf element;
+    if (!v->worst.present || !is_about_values(v->validity))
+        return;
+    buf_init(&element, out->arena, PROMPT_BYTES_MAX);
+    quote_line(&element, v->worst.tensor);
+    buf_char(&element, '[');
+    for (size_t d = 0; d < v->worst.rank && d < OP_RANK_MAX; d++)
+        buf_printf(&element, "%s%" PRId64, d > 0 ? ", " : "", v->worst.index[d]);
+    buf_text(&element, "] ");
+    if (text_has(v->reason, buf_view(&element)))
         return;
     buf_text(out, "Worst element: ");
-    quote_line(out, v->worst.tensor);
-    buf_char(out, '[');
-    for (size_t d = 0; d < v->worst.rank && d < OP_RANK_MAX; d++)
-        buf_printf(out, "%s%" PRId64, d > 0 ? ", " : "", v->worst.index[d]);
-    buf_printf(out, "] got %.9g, want %.9g, error bound %.3g.\n", v->worst.got, v->worst.want,
+    buf_str(out, buf_view(&element));
+    buf_printf(out, "got %.9g, want %.9g, error bound %.3g.\n", v->worst.got, v->worst.want,
                v->worst.bound);
+}
+
+/* ---- the compiler's errors ---- */
+
+/* "line 3: error: ..." without the place. */
+static struct str message_of(struct str line)
+{
+    const char *colon = memchr(line.at, ':', line.len);
+    if (colon == NULL || !str_has_prefix(line, STR_LIT("line ")))
+        return line;
+    size_t used = (size_t)(colon - line.at) + 1;
+    used += used < line.len && line.at[used] == ' ';
+    return (struct str){line.at + used, line.len - used};
+}
+
+/* The detail without what the reason says, and without the source lines in it when these stand
+ * numbered below. */
+static struct str detail_of(struct arena *arena, const struct prompt_verdict *v, bool lines_follow)
+{
+    struct buf text;
+    struct str rest = v->detail, line;
+    buf_init(&text, arena, PROMPT_BYTES_MAX);
+    while (!text_has(v->reason, v->detail) && str_next_line(&rest, &line)) {
+        if (line.len == 0 || text_has(v->reason, message_of(line)) ||
+            (lines_follow && str_has_prefix(line, STR_LIT("    "))))
+            continue;
+        buf_str(&text, line);
+        buf_char(&text, '\n');
+    }
+    return buf_view(&text);
 }
 
 /* ---- numbers ---- */
@@ -185,8 +228,9 @@ void verdict_text_for_model(struct buf *out, const struct prompt_input *in)
                remedy(v->validity));
     if (v->reason.len > 0)
         message_text(out, v->reason);
-    if (v->detail.len > 0 && !text_has(v->reason, v->detail))
-        message_text(out, v->detail);
+    struct str detail = detail_of(out->arena, v, places.count > 0);
+    if (detail.len > 0)
+        message_text(out, detail);
     circumstance_text(out, v);
     worst_text(out, v);
     if (places.count > 0) {

@@ -121,6 +121,21 @@ static void set_detail(struct prompt_input *in)
     use_verdict(in, VALIDITY_COMPILE_ERROR, "1 error");
     verdict.detail = STR_LIT("line 2: error: identifier \"z\" is undefined\n    y[i] = z;\n");
 }
+static void set_one_error(struct prompt_input *in)
+{
+    use_verdict(in, VALIDITY_COMPILE_ERROR, "kernel.cu:2:7: error: no \"z\"");
+    verdict.detail = STR_LIT("line 2: error: no \"z\"\n    extern\n");
+}
+static void set_passed_worst(struct prompt_input *in)
+{
+    set_worst(in);
+    verdict.validity = VALIDITY_RACE;
+}
+static void set_said_worst(struct prompt_input *in)
+{
+    set_worst(in);
+    verdict.reason = STR_LIT("y[17, 4] is 0.25, must be 0.5 within 1e-06");
+}
 static void set_line(struct prompt_input *in)
 {
     use_verdict(in, VALIDITY_RACE, "race");
@@ -209,6 +224,10 @@ static void test_smallest_form(void **state)
         {set_circumstance, "check: shape M=3"},
         {set_repair, "Lines it names"},
         {set_worst, "Observed"},
+        {set_one_error, "line 2: error"},
+        {set_detail, "    y[i] = z;"},
+        {set_passed_worst, "Worst element"},
+        {set_said_worst, "Worst element"},
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
