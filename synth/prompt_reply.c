@@ -10,6 +10,7 @@
 #include "synth/candidate_int.h"
 #include "synth/prompt_int.h"
 
+extern const char embed_prompts_reply_again_txt[];
 extern const char embed_prompts_reply_first_txt[];
 extern const char embed_prompts_reply_repair_txt[];
 extern const char embed_prompts_reply_improve_txt[];
@@ -156,7 +157,8 @@ static const char *task_text(const struct prompt_input *in)
 {
     bool accepted = in->verdict != NULL && in->verdict->validity == VALIDITY_ACCEPTED;
     if (in->verdict != NULL && !accepted)
-        return embed_prompts_reply_repair_txt;
+        return in->last->cuda.len > 0 ? embed_prompts_reply_repair_txt
+                                      : embed_prompts_reply_again_txt;
     return in->incumbent != NULL || accepted ? embed_prompts_reply_improve_txt
                                              : embed_prompts_reply_first_txt;
 }

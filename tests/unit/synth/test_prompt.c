@@ -159,6 +159,13 @@ static void set_observed(struct prompt_input *in)
     verdict.observed_count = COUNT_OF(numbers);
 }
 
+static void set_unread(struct prompt_input *in)
+{
+    static const struct prompt_kernel nothing = {.time_ns = 0};
+    use_verdict(in, VALIDITY_SOURCE_REJECTED, "your reply has no code block");
+    in->last = &nothing;
+}
+
 struct datum_row {
     const char *name;
     void (*set)(struct prompt_input *in);
@@ -186,6 +193,7 @@ static const struct datum_row data[] = {
     {"verdict",
      set_repair,
      {"`wrong`, at the gate `emulate`", "```\nREASON\n```", "manifest\": 7"}},
+    {"unread", set_unread, {"no code block\n", "The last reply could not be read"}},
     {"worst", set_worst, {"Worst element: y[17, 4] got 0.25, want 0.5, error bound 1e-06."}},
     {"detail", set_detail, {"line 2: error: identifier \"z\" is undefined", "> 2 | extern"}},
     {"line", set_line, {"  1 | // first\n> 2 | extern", "  3 | // last\n"}},
