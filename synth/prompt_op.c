@@ -118,8 +118,9 @@ static void temporaries_text(struct buf *out, const struct op *op)
             "excludes the element itself, >= and > run from the other end.")                       \
     X(PAD, "pad(x[...], v) is v (0 when not given) where a subscript is outside of the tensor, "   \
            "and may not touch memory there.")                                                      \
-    X(SCATTER, "t[s] += (i, j) v adds v for every i, j to the element named by the subscripts, "   \
-               "starting from zero; several may meet in one element.")                             \
+    X(SCATTER, "t[s] += (i, j) v adds v for every i, j to the element named by the subscripts; "   \
+               "several may meet in one element. Elements start from zero, but the output's "      \
+               "memory holds garbage: clear it in a kernel.")                                      \
     X(GATHER, "A subscript that reads an integer tensor is a gather; its values lie inside.")      \
     X(SEQ, "seq t : T { ... } runs its statements for t = 0, 1, ... T-1 in this order; a step "    \
            "reads results of earlier steps.")                                                      \
@@ -171,6 +172,7 @@ static void language_text(struct buf *out, const struct op *op)
         for (size_t l = 0; l < stmt->loop_count; l++)
             found.uses[USE_SCAN] |= stmt->loops[l].bound != RANGE_FULL;
     }
+    found.uses[USE_MINMAX] &= !op->policy.finite_inputs;
     for (size_t u = 0; u < USE_COUNT; u++)
         if (found.uses[u])
             buf_printf(out, "- %s\n", texts[u]);

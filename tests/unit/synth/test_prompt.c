@@ -477,7 +477,8 @@ static void test_language(void **state)
         {"cumsum", "is a prefix sum", "is a gather"},
         {"embedding", "is a gather", "is a prefix sum"},
         {"conv2d", "pad(x[...], v)", "adds v for every"},
-        {"scatter_add", "adds v for every", "argmax and argmin"},
+        {"scatter_add", "clear it in a kernel", "argmax and argmin"},
+        {"softmax", "never arrive", "propagate NaN"},
         {"argmax", "argmax and argmin", "runs its statements"},
         {"lstm", "runs its statements", "argmax and argmin"},
         {"matmul", "3xTF32", "are casts"},
@@ -495,6 +496,30 @@ static void test_language(void **state)
     }
 }
 
+/* NaN matters where it may arrive. */
+static void test_nan(void **state)
+{
+    static const char spec[] =
+        "{\"spec\":1,\"name\":\"top\",\"dims\":{\"n\":[1,4096]},\"tensors\":[{\"name\":\"x\","
+        "\"role\":\"input\",\"dtype\":\"f32\",\"shape\":[\"n\"]},{\"name\":\"y\",\"role\":"
+        "\"output\",\"dtype\":\"f32\",\"shape\":[]}],\"body\":[\"y[] = max(i) x[i]\"],\"policy\":"
+        "{\"finite_inputs\":false},\"tracks\":{\"f32\":{}},\"shapes\":{\"target\":[{\"n\":1024}],"
+        "\"verify\":[]}}";
+    struct arena arena;
+    struct err err;
+    struct prompt_input in = {.arch = "sm_90a", .smem_bytes_max = 1024};
+    (void)state;
+    arena_init(&arena, ARENA_BYTES);
+    const struct op *op = spec_parse(&arena, STR_LIT(spec), "top");
+    assert_ok(op_bind_shape(&arena, op, &op->targets[0], &in.target, &err));
+    struct prompt prompt = prompt_made(&arena, &in);
+    assert_has(&arena, prompt.user, "max and min propagate NaN");
+    assert_has(&arena, prompt.user, "NaN and infinity may arrive");
+    assert_has(&arena, prompt.user, "y[]: output");
+    assert_has(&arena, prompt.user, "\"bytes\": 4,");
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -502,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_plan_demands), cmocka_unit_test(test_budget),
         cmocka_unit_test(test_budget_error), cmocka_unit_test(test_source_window),
         cmocka_unit_test(test_examples),     cmocka_unit_test(test_language),
+        cmocka_unit_test(test_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
