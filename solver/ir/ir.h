@@ -11,8 +11,10 @@
  *   manifest.h  how CUDA is launched
  *   machine.h   what a GPU offers: limits, bandwidth, rates
  *   plan.h      regions, tiles, guard; task
+ *   footprint.h what the kernel of a planned region is at a shape
  */
 #include "solver/ir/count.h"
+#include "solver/ir/footprint.h"
 #include "solver/ir/formula.h"
 #include "solver/ir/interp.h"
 #include "solver/ir/machine.h"

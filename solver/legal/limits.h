@@ -8,22 +8,28 @@
  * is over its limit.  Shared memory is what the realiser allocates; registers are an estimate of
  * ours (the compiler's number is `observed`), meant to refuse what must spill.
  *
- * id, text.  value <= limit each.
+ * id, text.  value <= most, each.  The order is that in which a region is looked at.
  */
 #define LIMITS(X)                                                                                  \
+    X(KERNEL, "parts that fit no kernel")                                                          \
     X(THREADS, "threads a block")                                                                  \
+    X(TREE_REST, "warps beyond a power of two")                                                    \
+    X(TILE_THREADS, "threads that tile and plan differ by")                                        \
+    X(TILE_SIDE, "iterations of a tile along one side")                                            \
+    X(TILE_OWN, "results of a thread along one side")                                              \
+    X(TILE_REST, "iterations of a tile that its threads leave over")                               \
+    X(VECTOR_BYTES, "bytes a vector access")                                                       \
+    X(VECTOR_REST, "elements of a row that the vector leaves over")                                \
+    X(VECTOR_ALIGN, "bytes that the vector access wants aligned")                                  \
+    X(ITEMS, "elements of a tensor that a thread holds")                                           \
+    X(ITEMS_REST, "elements of a thread that the vector leaves over")                              \
+    X(HELD, "elements of a row against what its threads hold")                                     \
     X(SHARED, "bytes of shared memory a block")                                                    \
     X(REGISTERS, "registers a thread (estimate)")                                                  \
     X(REGISTERS_BLOCK, "registers a block (estimate)")                                             \
     X(GRID, "blocks of the grid")                                                                  \
-    X(VECTOR_BYTES, "bytes a vector access")                                                       \
-    X(VECTOR_REST, "elements that the vector leaves over in a row")                                \
-    X(VECTOR_ALIGN, "bytes that the vector access wants aligned")                                  \
-    X(HELD, "elements of a row that do not fit the threads holding it")                            \
-    X(TILE_REST, "iterations of a tile that its threads leave over")                               \
-    X(TILE_THREADS, "threads that the tile and the plan differ by")                                \
-    X(WORKSPACE, "bytes of tensors between kernels")                                               \
-    X(CAPABILITY, "compute capability asked for")
+    X(CAPABILITY, "compute capability asked for")                                                  \
+    X(WORKSPACE, "bytes of tensors in global memory")
 enum limit {
 #define X(id, text) LIMIT_##id,
     LIMITS(X)
@@ -32,7 +38,7 @@ enum limit {
 };
 
 struct limit_line {
-    size_t region;
+    size_t region; /* OP_NONE: of the whole plan */
     enum limit limit;
     int64_t value, most; /* slack = most - value */
 };
@@ -47,7 +53,7 @@ struct limits {
 /* The plan has passed plan_check.  Results live in `arena`. */
 void plan_limits(struct arena *arena, const struct plan *plan, const struct bound_op *bound,
                  const struct machine *machine, struct limits *out);
-/* The lines of a region by itself, which `region` only names; for the domains of a solver. */
+/* The lines of one region, whatever the others are; for the domains of a solver. */
 void region_limits(struct arena *arena, const struct plan *plan, size_t region,
                    const struct bound_op *bound, const struct machine *machine, struct limits *out);
 const char *limit_text(enum limit limit);

@@ -1,0 +1,63 @@
+#ifndef SOLVER_IR_FOOTPRINT_H
+#define SOLVER_IR_FOOTPRINT_H
+
+#include "solver/ir/plan.h"
+
+/*
+ * What the kernel of a planned region is at a shape: the quantities that limits compare and costs
+ * add up.  It says of plans what synth's realiser does with them, without the text:
+ *
+ *   register-tile                       tile: a float sum of products and what follows on it
+ *   warp- or block-cooperative summary  rows: reductions over inner loops, shared by threads
+ *   vector-access alone                 maps over the same elements
+ *   none                                elements: one thread an element, a kernel a statement
+ */
+#define FOOTPRINT_KINDS(X)                                                                         \
+    X(ELEMENTS, "elements")                                                                        \
+    X(MAPS, "maps")                                                                                \
+    X(ROWS, "rows")                                                                                \
+    X(TILE, "tile")
+enum footprint_kind {
+#define X(id, name) FOOTPRINT_##id,
+    FOOTPRINT_KINDS(X)
+#undef X
+};
+enum footprint_side { SIDE_BATCH, SIDE_M, SIDE_N, SIDE_K, SIDE_COUNT };
+
+struct footprint {
+    enum footprint_kind kind;
+    int64_t threads, blocks; /* of the kernel; of elements: the statement with most blocks */
+    int64_t kernels;
+    int64_t shared_bytes;  /* static, a block */
+    int64_t registers;     /* a thread; an estimate */
+    int64_t element_bytes; /* widest element that runs along the vector; else of any */
+
+    /* rows, maps (one row: rows = 1) */
+    bool warp, streaming;
+    int64_t rows, length;  /* and elements of each */
+    int64_t sharing;       /* threads that share a row */
+    int64_t vector, items; /* elements an access, elements a thread holds of each tensor */
+    int64_t passes;        /* over the row; 1 when held */
+    const int64_t *loads;  /* by tensor: how often the kernel reads it from memory */
+
+    /* tile; extents, and what a block and a thread cover (of K: a step) */
+    int64_t extent[SIDE_COUNT], block[SIDE_COUNT], thread[SIDE_COUNT];
+    const struct expr *factors[2]; /* over M and K, over N and K */
+};
+
+/* False with the reason when the statements are not what the primitives say; then *out is
+ * untouched.  The plan has passed plan_check.  Text and arrays live in `arena`. */
+bool footprint_of(struct arena *arena, const struct plan_region *region,
+                  const struct bound_op *bound, struct footprint *out, const char **why);
+const char *footprint_kind_name(enum footprint_kind kind);
+bool region_uses(const struct plan_region *region, enum primitive primitive);
+
+/* By tensor, for one region: read by its statements; written by them; written and needed outside
+ * (read by others, or an output). */
+struct region_tensors {
+    const bool *read, *written, *stored;
+};
+struct region_tensors region_tensors(struct arena *arena, const struct op *op,
+                                     const struct plan_region *region);
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * Hard limits: the footprint of each region against the machine.
+ *
+ * Some limits are the hardware's (threads, shared memory, registers, grid), some those of the
+ * kernels that plans are realised as (a row's warps are a power of two, a thread's results come in
+ * fours).  Where a vector does not divide a row, or an address, the kernel falls back to single
+ * elements: such a plan does not do what it says, and is refused too.
+ */
+#include "solver/legal/limits.h"
+
+#include "base/num.h"
+#include "base/panic.h"
+
+enum {
+    LINES_MAX = 24,       /* of one region */
+    ACCESS_BYTES = 16,    /* of one load or store instruction */
+    ITEMS_MAX = 64,       /* TUNING: more elements a thread are not kept in registers */
+    TILE_SIDE_MAX = 256,  /* what the realiser prints */
+    TILE_OWN_MAX = 16,    /* what the realiser prints */
+    TILE_LANES = 4,       /* a thread's rows lie in groups of four */
+    GRID_MAX = INT32_MAX, /* blocks along x, on any machine since 3.0 */
+    WARP = 32,
+    CAPABILITY_ASYNC = 80, /* cp.async */
+    CAPABILITY_MMA = 80,   /* tensor cores for tf32 and bf16 */
+    WORKSPACE_ALIGN = 256
+};
+
+static const char *const limit_texts[] = {
+#define X(id, text) text,
+    LIMITS(X)
+#undef X
+};
+
+const char *limit_text(enum limit limit)
+{
+    ASSERT((size_t)limit < COUNT_OF(limit_texts));
+    return limit_texts[limit];
+}
+
+struct check {
+    struct arena *arena;
+    const struct bound_op *bound;
+    const struct machine *machine;
+    const struct plan_region *region;
+    size_t index;
+    struct footprint footprint;
+    struct limit_line *lines;
+    size_t count;
+    const char *why;
+};
+
+static void add(struct check *c, enum limit limit, int64_t value, int64_t most)
+{
+    c->lines[c->count++] = (struct limit_line){c->index, limit, value, most};
+}
+
+/* ---- kinds ---- */
+
+static void check_tile(struct check *c)
+{
+    const struct footprint *f = &c->footprint;
+    int64_t side = 0, own = 0, rest = 0;
+    for (int i = SIDE_M; i < SIDE_COUNT; i++) {
+        bool lanes = f->thread[i] <= TILE_LANES || f->thread[i] % TILE_LANES == 0;
+        side = f->block[i] > side ? f->block[i] : side;
+        own = f->thread[i] > own ? f->thread[i] : own;
+        rest += f->block[i] % f->thread[i] + (lanes ? 0 : f->thread[i] % TILE_LANES);
+    }
+    int64_t apart = f->threads - c->region->threads[0];
+    add(c, LIMIT_TILE_THREADS, apart < 0 ? -apart : apart, 0);
+    add(c, LIMIT_TILE_SIDE, side, TILE_SIDE_MAX);
+    add(c, LIMIT_TILE_OWN, own, TILE_OWN_MAX);
+    add(c, LIMIT_TILE_REST, rest, 0);
+}
+
+/* Tensors that a region reads or writes along its rows. */
+static void check_alignment(struct check *c)
+{
+    const struct op *op = c->bound->op;
+    struct region_tensors tensors = region_tensors(c->arena, op, c->region);
+    int64_t wanted = 1, align = ACCESS_BYTES;
+    for (size_t t = 0; t < op->tensor_count; t++) {
+        const struct tensor *tensor = &op->tensors[t];
+        int64_t bytes = c->footprint.vector * (int64_t)dtype_bytes(tensor->dtype);
+        int64_t own = tensor->temporary ? WORKSPACE_ALIGN : tensor->align;
+        bool used = c->footprint.loads[t] > 0 || tensors.stored[t];
+        if (!used || c->bound->tensors[t].count < c->footprint.length ||
+            bytes * align <= wanted * own)
+            continue;
+        wanted = bytes;
+        align = own;
+    }
+    add(c, LIMIT_VECTOR_ALIGN, wanted, align);
+}
+
+static void check_rows(struct check *c)
+{
+    const struct footprint *f = &c->footprint;
+    int64_t warps = num_ceil_div(f->threads, WARP);
+    int64_t beyond = (warps & (warps - 1)) + (f->threads % WARP > 0);
+    add(c, LIMIT_TREE_REST, beyond, 0);
+    add(c, LIMIT_VECTOR_BYTES, f->vector * f->element_bytes, ACCESS_BYTES);
+    add(c, LIMIT_VECTOR_REST, f->length % f->vector, 0);
+    check_alignment(c);
+    if (f->streaming)
+        return;
+    add(c, LIMIT_ITEMS, f->items, ITEMS_MAX);
+    add(c, LIMIT_ITEMS_REST, f->items % f->vector, 0);
+    add(c, LIMIT_HELD, f->length, f->sharing * f->items);
+}
+
+/* ---- all kinds ---- */
+
+static int64_t capability_of(const struct plan_region *region)
+{
+    int64_t need = 0;
+    for (size_t i = 0; i < region->stage_count; i++)
+        if (region->stages[i].staging == STAGE_ASYNC)
+            need = CAPABILITY_ASYNC;
+    if (region_uses(region, PRIMITIVE_ASYNC_PIPELINE))
+        need = CAPABILITY_ASYNC;
+    if (region->mma[0] > 0 || region_uses(region, PRIMITIVE_TENSOR_CORE_TILE))
+        need = CAPABILITY_MMA;
+    return need;
+}
+
+static void check_machine(struct check *c)
+{
+    const struct footprint *f = &c->footprint;
+    const struct machine *m = c->machine;
+    int64_t unit = m->registers_unit;
+    int64_t of_warp = num_ceil_div(f->registers * WARP, unit) * unit, of_block;
+    if (!num_mul(of_warp, num_ceil_div(f->threads, WARP), &of_block))
+        of_block = INT64_MAX;
+    add(c, LIMIT_SHARED, f->shared_bytes, m->shared_bytes_per_block_optin);
+    add(c, LIMIT_REGISTERS, f->registers, m->registers_per_thread);
+    add(c, LIMIT_REGISTERS_BLOCK, of_block, m->registers_per_sm);
+    add(c, LIMIT_GRID, f->blocks, GRID_MAX);
+    add(c, LIMIT_CAPABILITY, capability_of(c->region), m->capability);
+}
+
+static void check_region(struct check *c)
+{
+    bool fits = footprint_of(c->arena, c->region, c->bound, &c->footprint, &c->why);
+    const int64_t *threads = c->region->threads;
+    add(c, LIMIT_KERNEL, !fits, 0);
+    if (!fits)
+        return;
+    int64_t said = threads[0] * threads[1] * threads[2];
+    int64_t made = c->footprint.threads;
+    add(c, LIMIT_THREADS, said > made ? said : made, c->machine->threads_per_block);
+    if (c->footprint.kind == FOOTPRINT_TILE)
+        check_tile(c);
+    else if (c->footprint.kind != FOOTPRINT_ELEMENTS)
+        check_rows(c);
+    check_machine(c);
+}
+
+/* ---- results ---- */
+
+static struct str reason_of(struct check *c, const struct limit_line *line)
+{
+    struct buf text;
+    buf_init(&text, c->arena, ERR_TEXT_BYTES);
+    if (line->region != OP_NONE)
+        buf_printf(&text, "region %zu: ", line->region);
+    if (line->limit == LIMIT_KERNEL)
+        buf_printf(&text, "no kernel fits it: %s", c->why);
+    else
+        buf_printf(&text, "%lld %s; the limit on %.*s is %lld", (long long)line->value,
+                   limit_text(line->limit), STR_ARG(c->machine->name), (long long)line->most);
+    return buf_view(&text);
+}
+
+static void conclude(struct check *c, size_t first, struct limits *out)
+{
+    out->legal = true;
+    for (size_t i = first; i < c->count && out->legal; i++) {
+        if (c->lines[i].value <= c->lines[i].most)
+            continue;
+        out->legal = false;
+        out->over = c->lines[i];
+        out->reason = reason_of(c, &c->lines[i]);
+    }
+    out->lines = c->lines;
+    out->line_count = c->count;
+}
+
+static struct check check_begin(struct arena *arena, const struct bound_op *bound,
+                                const struct machine *machine, size_t regions)
+{
+    return (struct check){.arena = arena,
+                          .bound = bound,
+                          .machine = machine,
+                          .lines = arena_array(arena, struct limit_line, regions * LINES_MAX + 1)};
+}
+
+void region_limits(struct arena *arena, const struct plan *plan, size_t region,
+                   const struct bound_op *bound, const struct machine *machine, struct limits *out)
+{
+    struct check c = check_begin(arena, bound, machine, 1);
+    ASSERT(region < plan->region_count);
+    *out = (struct limits){.legal = false};
+    c.index = region;
+    c.region = &plan->regions[region];
+    check_region(&c);
+    conclude(&c, 0, out);
+}
+
+/* Inputs, outputs and what goes between regions. */
+static int64_t global_bytes(struct arena *arena, const struct plan *plan,
+                            const struct bound_op *bound)
+{
+    const struct op *op = bound->op;
+    int64_t total = 0;
+    for (size_t t = 0; t < op->declared_count; t++)
+        if (!num_add(total, bound->tensors[t].bytes, &total))
+            return INT64_MAX;
+    for (size_t i = 0; i < plan->region_count; i++) {
+        struct region_tensors tensors = region_tensors(arena, op, &plan->regions[i]);
+        for (size_t t = op->declared_count; t < op->tensor_count; t++)
+            if (tensors.stored[t] && !num_add(total, bound->tensors[t].bytes, &total))
+                return INT64_MAX;
+    }
+    return total;
+}
+
+void plan_limits(struct arena *arena, const struct plan *plan, const struct bound_op *bound,
+                 const struct machine *machine, struct limits *out)
+{
+    struct check c = check_begin(arena, bound, machine, plan->region_count);
+    bool concluded = false;
+    *out = (struct limits){.legal = false};
+    for (size_t i = 0; i < plan->region_count && !concluded; i++) {
+        size_t first = c.count;
+        c.index = i;
+        c.region = &plan->regions[i];
+        check_region(&c);
+        conclude(&c, first, out);
+        concluded = !out->legal;
+    }
+    if (concluded)
+        return;
+    size_t first = c.count;
+    c.index = OP_NONE;
+    add(&c, LIMIT_WORKSPACE, global_bytes(arena, plan, bound), machine->dram_bytes);
+    conclude(&c, first, out);
+}
