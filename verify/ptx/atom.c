@@ -157,6 +157,7 @@ const struct insn *exec_atom(struct warp *w, const struct insn *in)
     if (w->block->strong_global) {
         w->run->communicates |= !in->flags;
         w->block->polls += !changed;
+        publish_strong(w, in);
         clock_acquire_global(w);
     }
     w->block->strong_global = false;

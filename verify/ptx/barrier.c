@@ -232,6 +232,8 @@ const struct insn *exec_bar_warp(struct warp *w, const struct insn *in)
 
 const struct insn *exec_fence(struct warp *w, const struct insn *in)
 {
+    if (in->flags)
+        publish_fence(w);
     clock_tick(w->run);
     return in + 1;
 }

@@ -224,8 +224,7 @@ bool decode_bar(struct decoder *d, const struct ast_insn *a)
 
 bool decode_fence(struct decoder *d, const struct ast_insn *a)
 {
-    (void)a;
-    emit(d, exec_fence, (struct insn){0});
+    emit(d, exec_fence, (struct insn){.flags = !has(a, MOD_cta)});
     return true;
 }
 

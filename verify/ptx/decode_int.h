@@ -101,7 +101,7 @@ bool decode_address(struct decoder *d, const struct ast_operand *o, enum space s
                     struct address *out);
 /* The state space among the modifiers; param in a function's body is local memory. */
 enum space decode_space(const struct decoder *d, const struct ast_insn *a);
-bool is_strong(const struct ast_insn *a);
+uint8_t strength(const struct ast_insn *a); /* STRONG_* */
 
 /* ---- modifiers ---- */
 

@@ -521,7 +521,7 @@ bool decode_ld(struct decoder *d, const struct ast_insn *a)
                         .wide = address.wide,
                         .imm = address.imm,
                         .space = (uint8_t)address.space,
-                        .strong = is_strong(a),
+                        .strong = strength(a),
                         .extra = has(a, MOD_nc)};
     if (type_bits(type) == 128)
         return load128(d, insn);
@@ -603,7 +603,7 @@ bool decode_st(struct decoder *d, const struct ast_insn *a)
                         .wide = address.wide,
                         .imm = address.imm,
                         .space = (uint8_t)address.space,
-                        .strong = is_strong(a),
+                        .strong = strength(a),
                         .size = (uint8_t)(b128 ? 8 : type_bits(type) / 8),
                         .count = (uint8_t)count,
                         .u.list = list};
@@ -687,7 +687,7 @@ bool decode_atom(struct decoder *d, const struct ast_insn *a)
     int op = atom_op(a), kind = atom_type(type);
     int bits = type_bits(type);
     struct address address;
-    struct insn insn = {.d = UINT32_MAX, .strong = true};
+    struct insn insn = {.d = UINT32_MAX, .strong = STRONG_ACCESS | strength(a)};
     if (op < 0 || kind < 0 || !atom_allowed(op, kind) || vector_count(a) > 1 || has(a, MOD_async) ||
         a->count < at + 2 || !decode_address(d, operand_at(d, at), decode_space(d, a), &address))
         return false;

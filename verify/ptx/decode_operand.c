@@ -318,8 +318,13 @@ enum space decode_space(const struct decoder *d, const struct ast_insn *a)
     return SPACE_GENERIC;
 }
 
-bool is_strong(const struct ast_insn *a)
+uint8_t strength(const struct ast_insn *a)
 {
-    return has(a, MOD_volatile) || has(a, MOD_relaxed) || has(a, MOD_acquire) ||
-           has(a, MOD_release) || has(a, MOD_acq_rel) || has(a, MOD_mmio);
+    const bool release = has(a, MOD_release) || has(a, MOD_acq_rel);
+    if (release && !has(a, MOD_cta))
+        return STRONG_ACCESS | STRONG_RELEASE;
+    return release || has(a, MOD_volatile) || has(a, MOD_relaxed) || has(a, MOD_acquire) ||
+                   has(a, MOD_mmio)
+               ? STRONG_ACCESS
+               : 0;
 }

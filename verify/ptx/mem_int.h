@@ -51,7 +51,7 @@ bool shadow_global_write(struct warp *w, const struct insn *in, int lane, struct
 /* Accesses that are atomic or volatile. */
 bool shadow_shared_strong(struct warp *w, const struct insn *in, int lane, uint32_t first,
                           uint32_t count, bool reads, bool writes);
-void shadow_global_strong(struct warp *w, const struct insn *in, int lane, struct region *region,
+bool shadow_global_strong(struct warp *w, const struct insn *in, int lane, struct region *region,
                           uint32_t offset, uint32_t bytes, bool writes);
 /* Shared memory of another block of the cluster. */
 bool shadow_remote(struct warp *w, const struct insn *in, int lane, struct block *block,
@@ -60,6 +60,18 @@ bool shadow_remote(struct warp *w, const struct insn *in, int lane, struct block
 struct shadow *shadow_page(struct run *run, struct region *region, uint32_t offset);
 void shadow_alloc(struct arena *arena, struct shadow *shadow, uint64_t cells, bool blocks);
 void shadow_clear(struct shadow *shadow, uint64_t cells);
+
+/* ---- publish.c ---- */
+
+/* A fence that orders what the warp did for other blocks; an atomic or volatile write. */
+void publish_fence(struct warp *w);
+void publish_strong(struct warp *w, const struct insn *in);
+/* Of a write by `who` of another block (1 + its number) at `time`: was there no fence behind it;
+ * did an atomic or volatile write come behind it? */
+bool publish_hides(const struct warp *w, uint32_t block, uint32_t who, uint32_t time);
+bool publish_announces(const struct warp *w, uint32_t block, uint32_t who, uint32_t time);
+/* May the load be one that is repeated until its value is the right one? */
+bool publish_asks_again(const struct run *run, const struct insn *load);
 
 /* The clock: it moves, the lanes of a warp are ordered, a warp is ordered after its block, a block
  * after all others. */

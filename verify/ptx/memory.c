@@ -289,9 +289,9 @@ static bool check_race(struct warp *w, const struct insn *in, int lane, struct t
         return access == MEM_READ ? shadow_shared_read(w, in, lane, first, cells) : true;
     }
     if (t->region && strong && t->region->buffer)
-        shadow_global_strong(w, in, lane, t->region, (uint32_t)t->offset, bytes,
-                             access != MEM_READ);
-    else if (t->region && t->region->pages && access == MEM_READ)
+        return shadow_global_strong(w, in, lane, t->region, (uint32_t)t->offset, bytes,
+                                    access != MEM_READ);
+    if (t->region && !strong && t->region->pages && access == MEM_READ)
         return shadow_global_read(w, in, lane, t->region, (uint32_t)t->offset, bytes);
     return true;
 }
@@ -396,6 +396,8 @@ bool mem_store_slow(struct warp *w, const struct insn *in)
         memcpy(to, value, bytes);
     }
     w->run->stores++;
+    if (in->strong && w->block->strong_global)
+        publish_strong(w, in);
     if (in->strong)
         finish_strong(w);
     return true;

@@ -82,10 +82,13 @@ struct insn {
     uint8_t count;  /* elements of a vector; entries of list */
     uint8_t mode;   /* rounding and the like, by instruction */
     uint8_t flags;  /* INSN_* or by instruction */
-    uint8_t strong; /* volatile, relaxed, acquire, ... */
+    uint8_t strong; /* STRONG_* */
     uint8_t wide;   /* operand is of 64-bit lanes */
     uint8_t extra;
 };
+
+/* Volatile, relaxed, acquire, ...; one that releases to other blocks. */
+enum { STRONG_ACCESS = 1, STRONG_RELEASE = 2 };
 
 enum { PRED_TRUE = 0, PRED_SINK = 1, PRED_SCRATCH = 2, PRED_FIRST = 4 };
 
@@ -362,6 +365,7 @@ struct run {
     uint32_t cluster_dims[3], cluster_size;
     uint32_t grid_clusters[3];
     uint64_t shadow_bytes;
+    uint32_t **published; /* publish.c: by block, NULL = nothing */
     uint64_t async_bytes; /* of queues of copies */
     uint32_t prints;      /* calls of printf, by lane */
     struct arena *arena;  /* of the launch */

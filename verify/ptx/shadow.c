@@ -6,7 +6,7 @@
  * time that warp's accesses are ordered before its own.  So one comparison decides: an access by
  * another thread later than that is a race.  Inside a warp, lanes are ordered by warp-synchronising
  * instructions; across blocks, by strong accesses to global memory, which order their block after
- * everything before.
+ * everything before that a fence published (publish.c).
  *
  * Invariant: honest kernels are never rejected.  Whenever the order is not certain (several
  * readers, memory ordered through flags and fences, writes of the value already there) the access
@@ -282,6 +282,21 @@ static bool global_ordered(const struct warp *w, int lane, uint32_t time, uint32
     return is_ordered(w, lane, time, who);
 }
 
+static bool is_other(const struct warp *w, uint32_t block)
+{
+    return block - 1 != (uint32_t)w->block->ordinal;
+}
+
+/* Another block's write that no fence came behind. */
+static void fault_hidden(struct warp *w, const struct insn *in, int lane,
+                         const struct region *region, uint32_t offset, uint32_t who, uint32_t block)
+{
+    struct fault_place place = global_place(region, offset);
+    fault_race(w, in, lane, PTX_FAULT_RACE_GLOBAL, &place, who, block,
+               "race: another block announced this, by an atomic or a flag, without a "
+               "__threadfence() or a release behind its write: read");
+}
+
 bool shadow_global_read(struct warp *w, const struct insn *in, int lane, struct region *region,
                         uint32_t offset, uint32_t bytes)
 {
@@ -300,6 +315,12 @@ bool shadow_global_read(struct warp *w, const struct insn *in, int lane, struct 
             fault_race(w, in, lane, PTX_FAULT_RACE_GLOBAL, &place, s->write_who[cell],
                        s->write_block[cell],
                        "race: read of what another thread wrote without synchronisation");
+            return false;
+        }
+        if (time && is_other(w, s->write_block[cell]) &&
+            !(s->write_who[cell] & SHADOW_STRONG_BIT) && !w->run->time_over &&
+            publish_hides(w, s->write_block[cell], s->write_who[cell], time)) {
+            fault_hidden(w, in, lane, region, offset, s->write_who[cell], s->write_block[cell]);
             return false;
         }
         if (!s->read_time)
@@ -372,18 +393,42 @@ bool shadow_global_write(struct warp *w, const struct insn *in, int lane, struct
     return true;
 }
 
-void shadow_global_strong(struct warp *w, const struct insn *in, int lane, struct region *region,
+/* A volatile read of a plain write that was announced unfenced, unless it is read until it fits. */
+static bool strong_read(struct warp *w, const struct insn *in, int lane, struct region *region,
+                        uint32_t offset, uint32_t bytes)
+{
+    uint32_t grain = w->run->global_grain;
+    for (uint32_t at = offset; at < offset + bytes; at += 1U << grain) {
+        const struct shadow *s = region->pages[at / SHADOW_PAGE_BYTES];
+        uint32_t cell = at % SHADOW_PAGE_BYTES >> grain;
+        uint32_t time = s ? s->write_time[cell] : 0;
+        if (!time || (s->write_who[cell] & SHADOW_STRONG_BIT) || w->run->time_over)
+            continue;
+        uint32_t who = s->write_who[cell], block = s->write_block[cell];
+        if (is_other(w, block) && publish_announces(w, block, who, time) &&
+            publish_hides(w, block, who, time) && !publish_asks_again(w->run, in)) {
+            fault_hidden(w, in, lane, region, offset, who, block);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool shadow_global_strong(struct warp *w, const struct insn *in, int lane, struct region *region,
                           uint32_t offset, uint32_t bytes, bool writes)
 {
     uint32_t grain = w->run->global_grain;
-    if (!region->pages || !writes)
-        return;
+    if (!region->pages)
+        return true;
+    if (!writes)
+        return strong_read(w, in, lane, region, offset, bytes);
     for (uint32_t at = offset; at < offset + bytes; at += 1U << grain) {
         struct shadow *s = shadow_page(w->run, region, at);
         if (!s)
-            return;
+            return true;
         uint32_t cell = at % SHADOW_PAGE_BYTES >> grain;
         mark_write(s, cell, w->run->time, shadow_who(w, in, lane) | SHADOW_STRONG_BIT);
         s->write_block[cell] = (uint32_t)w->block->ordinal + 1;
     }
+    return true;
 }
