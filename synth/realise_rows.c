@@ -413,7 +413,7 @@ static void print_elements(struct row_text *t, const struct pass *pass)
     else if (t->items == t->vector)
         cuda_line(t->out, "const i64 pos = own + slot;");
     else if (t->vector == 1)
-        cuda_line(t->out, "const i64 e = own + slot * %lld;", threads);
+        cuda_line(t->out, "const i64 pos = own + slot * %lld;", threads);
     else
         cuda_line(t->out, "const i64 pos = own + slot / %lld * %lld + slot %% %lld;", vector,
                   vector * threads, vector);

@@ -432,6 +432,7 @@ static bool rows_footprint(struct arena *arena, const struct plan_region *region
     out->blocks = smaller(num_ceil_div(work, each > 0 ? each : 1), BLOCKS_MAX);
     find_passes(&rows);
     out->loads = rows.loads;
+    out->arrays = rows.arrays;
     rows_registers(&rows);
     out->shared_bytes = rows_shared_bytes(&rows);
     return true;

@@ -38,6 +38,7 @@ struct footprint {
     int64_t sharing;       /* threads that share a row */
     int64_t vector, items; /* elements an access, elements a thread holds of each tensor */
     int64_t passes;        /* over the row; 1 when held */
+    const bool *arrays;    /* by tensor: it lies along the row, a thread holds its elements */
     const int64_t *loads;  /* by tensor: how often the kernel reads it from memory */
 
     /* tile; extents, and what a block and a thread cover (of K: a step) */

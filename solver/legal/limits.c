@@ -83,9 +83,8 @@ static void check_alignment(struct check *c)
         const struct tensor *tensor = &op->tensors[t];
         int64_t bytes = c->footprint.vector * (int64_t)dtype_bytes(tensor->dtype);
         int64_t own = tensor->temporary ? WORKSPACE_ALIGN : tensor->align;
-        bool used = c->footprint.loads[t] > 0 || tensors.stored[t];
-        if (!used || c->bound->tensors[t].count < c->footprint.length ||
-            bytes * align <= wanted * own)
+        bool used = c->footprint.arrays[t] && (c->footprint.loads[t] > 0 || tensors.stored[t]);
+        if (!used || bytes * align <= wanted * own)
             continue;
         wanted = bytes;
         align = own;
