@@ -411,6 +411,7 @@ void decode_function(struct decoder *d, uint32_t index)
     d->out->is_entry = d->ast_func->is_entry;
     d->out->first_insn = (uint32_t)d->code.count;
     d->out->tier = 1;
+    d->joint = NULL;
     if (!d->ast_func->has_body)
         return;
     liveness_allocate(d->scratch, d->ast, d->ast_func, &d->regs);

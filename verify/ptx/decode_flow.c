@@ -3,6 +3,7 @@
  */
 #include "verify/ptx/decode_int.h"
 #include "verify/ptx/exec_int.h"
+#include "verify/ptx/flow_int.h"
 #include "verify/ptx/sync_int.h"
 
 enum { FIXUPS_MAX = 2 << 20 }; /* many brx may share a long list of targets */
@@ -236,6 +237,22 @@ bool decode_nanosleep(struct decoder *d, const struct ast_insn *a)
 
 /* ---- warp primitives ---- */
 
+/* The flags of a warp primitive at the place that is being decoded. */
+static uint8_t place_flags(struct decoder *d)
+{
+    if (!d->ast_func->is_entry)
+        return 0;
+    if (!d->joint) {
+        struct flow_joint *joint = arena_new(d->scratch, struct flow_joint);
+        struct flow_graph graph;
+        flow_graph_build(d->scratch, d->ast, d->ast_func, &graph);
+        flow_joint_find(d->scratch, &graph, joint);
+        d->joint = joint;
+    }
+    bool goes_on = flow_goes_on(d->joint, (uint32_t)(d->insn - d->ast_func->insns));
+    return goes_on ? WARP_REJOINS : 0;
+}
+
 /* With constant operands and all lanes: list[1..32] where each lane reads, then who is in range. */
 static bool shuffle_table(const struct decoder *d, int mode, uint32_t *list)
 {
@@ -277,6 +294,7 @@ bool decode_shfl(struct decoder *d, const struct ast_insn *a)
     if (!pred_dest(d, to->pair, &insn.p))
         return false;
     insn.extra = shuffle_table(d, insn.mode, list);
+    insn.flags = place_flags(d);
     emit(d, exec_shfl, insn);
     return true;
 }
@@ -295,6 +313,7 @@ bool decode_vote(struct decoder *d, const struct ast_insn *a)
                                    : VOTE_UNI;
     if (insn.mode == VOTE_BALLOT ? !dest(d, to, 32, &insn.d) : !pred_dest(d, to->reg, &insn.p))
         return false;
+    insn.flags = place_flags(d);
     emit(d, exec_vote, insn);
     return true;
 }
@@ -310,6 +329,7 @@ bool decode_match(struct decoder *d, const struct ast_insn *a)
         !source_bits(d, operand_at(d, 2), 32, &insn.b) || !pred_dest(d, to->pair, &insn.p))
         return false;
     insn.d = d->regs.slots[to->reg];
+    insn.flags = place_flags(d);
     emit(d, exec_match, insn);
     return true;
 }
@@ -332,6 +352,7 @@ bool decode_redux(struct decoder *d, const struct ast_insn *a)
     if (a->count != 3 || !source(d, operand_at(d, 1), type, &insn.a) ||
         !source_bits(d, operand_at(d, 2), 32, &insn.b) || !dest(d, operand_at(d, 0), 32, &insn.d))
         return false;
+    insn.flags |= place_flags(d);
     emit(d, exec_redux, insn);
     return true;
 }
@@ -349,6 +370,7 @@ bool decode_elect(struct decoder *d, const struct ast_insn *a)
         return false;
     else
         insn.d = d->regs.slots[to->reg];
+    insn.flags = place_flags(d);
     emit(d, exec_elect, insn);
     return true;
 }

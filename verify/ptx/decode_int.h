@@ -51,6 +51,7 @@ struct decoder {
     uint32_t dynamic_shared;                /* offset of unsized shared variables, entries only */
     VEC(struct fixup) fixups;
     const uint32_t *label_insns;
+    const struct flow_joint *joint; /* NULL = not asked for yet */
 
     /* of the instruction */
     const struct ast_insn *insn;

@@ -14,6 +14,7 @@
  * while running, for those which this file says may be.
  */
 #include "verify/ptx/decode_int.h"
+#include "verify/ptx/flow_int.h"
 
 enum {
     BITS = 64,
@@ -22,13 +23,6 @@ enum {
     WINDOW_ALIGN = LANE64_BYTES,
 };
 #define FLOW_WORK_MAX (1ULL << 28)
-
-struct flow_block {
-    uint32_t first, end; /* instructions */
-    const uint32_t *targets;
-    uint32_t target_count;
-    bool falls;
-};
 
 struct flow {
     struct arena *arena;
@@ -89,65 +83,6 @@ static void visit_insn(struct flow *f, uint32_t insn, visit_fn *visit)
         visit_operand(f, insn, &f->ast->operands[a->first + i], false, false, visit);
     for (uint32_t i = 0; i < dests && i < a->count; i++)
         visit_operand(f, insn, &f->ast->operands[a->first + i], true, a->guard != NO_REG, visit);
-}
-
-/* ---- blocks ---- */
-
-static bool ends_block(const struct ast_insn *a)
-{
-    return a->mnemonic == MN_bra || a->mnemonic == MN_brx || a->mnemonic == MN_ret ||
-           a->mnemonic == MN_exit;
-}
-
-static void add_targets(struct flow *f, struct flow_block *b, const struct ast_insn *last)
-{
-    uint32_t room = last->count;
-    for (uint32_t i = 0; i < last->count; i++)
-        room += f->ast->operands[last->first + i].count;
-    uint32_t *targets = arena_array(f->arena, uint32_t, room + 1);
-    for (uint32_t i = 0; i < last->count; i++) {
-        const struct ast_operand *o = &f->ast->operands[last->first + i];
-        if (o->kind == OPERAND_LABEL)
-            targets[b->target_count++] = o->index;
-        for (uint32_t k = 0; o->kind == OPERAND_VEC && k < o->count; k++)
-            if (f->ast->operands[o->first + k].kind == OPERAND_LABEL)
-                targets[b->target_count++] = f->ast->operands[o->first + k].index;
-    }
-    b->targets = targets;
-}
-
-static void make_blocks(struct flow *f)
-{
-    const struct ast_func *func = f->func;
-    uint32_t n = (uint32_t)func->insn_count;
-    bool *leads = arena_array(f->arena, bool, n + 1);
-    leads[0] = true;
-    for (size_t i = 0; i < func->label_count; i++)
-        leads[func->labels[i]] = true;
-    for (uint32_t i = 0; i + 1 < n; i++)
-        leads[i + 1] |= ends_block(&func->insns[i]);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < n; i++)
-        count += leads[i];
-    f->blocks = arena_array(f->arena, struct flow_block, count + 1);
-    f->block_of = arena_array(f->arena, uint32_t, n + 1);
-    for (uint32_t i = 0; i < n; i++) {
-        if (leads[i])
-            f->blocks[f->block_count++].first = i;
-        struct flow_block *b = &f->blocks[f->block_count - 1];
-        f->block_of[i] = f->block_count - 1;
-        b->end = i + 1;
-        b->falls = true;
-    }
-    f->block_of[n] = f->block_count; /* labels at the end: nothing is live there */
-    for (uint32_t k = 0; k < f->block_count; k++) {
-        struct flow_block *b = &f->blocks[k];
-        const struct ast_insn *last = &func->insns[b->end - 1];
-        if (!ends_block(last))
-            continue;
-        b->falls = last->guard != NO_REG;
-        add_targets(f, b, last);
-    }
 }
 
 /* ---- dataflow ---- */
@@ -446,7 +381,11 @@ void liveness_allocate(struct arena *arena, const struct ast_module *ast,
     f.global = arena_array(arena, uint32_t, func->reg_count + 1);
     f.start = arena_array(arena, uint32_t, func->reg_count + 1);
     f.end = arena_array(arena, uint32_t, func->reg_count + 1);
-    make_blocks(&f);
+    struct flow_graph graph;
+    flow_graph_build(arena, ast, func, &graph);
+    f.blocks = graph.blocks;
+    f.block_count = graph.block_count;
+    f.block_of = graph.block_of;
     solve(&f);
     hulls(&f);
     place(&f, out);

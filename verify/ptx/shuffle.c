@@ -4,10 +4,19 @@
  * All but activemask wait until the lanes their mask names have come.  A value read from a lane
  * that takes no part is undefined in PTX; it becomes poison, so a result that depends on it is
  * wrong.
+ *
+ * Lanes that have left the kernel do not count: "wait until all non-exited threads corresponding to
+ * membermask have executed" it (PTX ISA, shfl.sync).  So `if (i >= n) return;` in front is fine,
+ * and so is `if (i < 8) ...` as a kernel's last statement, which is the same PTX.  But lanes that
+ * go round the instruction and on through code that lies behind it for all are named, alive and do
+ * not execute it, which the CUDA C++ Programming Guide leaves undefined; that they leave in the
+ * end, for want of a barrier, does not help.  Where they meet a barrier, or another primitive, the
+ * warp is stuck, and warp_stuck says so.
  */
 #include <string.h>
 
 #include "verify/ptx/exec_int.h"
+#include "verify/ptx/fault_int.h"
 #include "verify/ptx/mem_int.h"
 #include "verify/ptx/numeric_int.h"
 #include "verify/ptx/sync_int.h"
@@ -42,6 +51,48 @@ int shuffle_source(int mode, int lane, uint32_t b, uint32_t c, bool *valid)
     return *valid ? from : lane;
 }
 
+/* Everyone here that a lane's mask names has that same mask; a lane that has not is returned. */
+static int odd_one_out(const struct warp *w, const uint32_t *masks)
+{
+    uint32_t common = masks[__builtin_ctz(w->mask)];
+    bool same = true;
+    for (uint32_t m = w->mask; m; m &= m - 1)
+        same = same && masks[__builtin_ctz(m)] == common;
+    for (uint32_t m = same ? 0 : w->mask; m; m &= m - 1)
+        for (uint32_t k = masks[__builtin_ctz(m)] & w->mask; k; k &= k - 1)
+            if (masks[__builtin_ctz(k)] != masks[__builtin_ctz(m)])
+                return __builtin_ctz(k);
+    return -1;
+}
+
+/* All lanes that `in` needs are here, as warp_converged says, and their masks are in order. */
+static bool gathered(struct warp *w, const struct insn *in, uint32_t members,
+                     const struct insn **result)
+{
+    if (!warp_converged(w, in, members, result))
+        return false;
+    const uint32_t *masks = operand(w, members);
+    int lane = odd_one_out(w, masks);
+    if (lane >= 0) {
+        *result = fault_at(w, in, lane, PTX_FAULT_SHUFFLE_INACTIVE, NULL,
+                           "a lane executes a warp primitive with mask 0x%08x, and others whose "
+                           "masks name it with another",
+                           masks[lane]);
+        return false;
+    }
+    uint32_t named = 0;
+    for (uint32_t m = w->mask; m; m &= m - 1)
+        named |= masks[__builtin_ctz(m)];
+    uint32_t gone = named & w->exists & ~w->live;
+    if (gone == 0 || !(in->flags & WARP_REJOINS) || w->cur.depth > 0)
+        return true;
+    *result = fault_at(w, in, __builtin_ctz(w->mask), PTX_FAULT_SHUFFLE_INACTIVE, NULL,
+                       "a warp primitive with mask 0x%08x in a branch that lanes 0x%08x did not "
+                       "take",
+                       named, gone);
+    return false;
+}
+
 /* The whole warp with constant operands: where each lane reads is known since decoding. */
 static const struct insn *shuffle_whole(struct warp *w, const struct insn *in)
 {
@@ -61,7 +112,7 @@ const struct insn *exec_shfl(struct warp *w, const struct insn *in)
     const struct insn *result;
     if (in->extra && w->mask == (uint32_t)ALL_LANES)
         return shuffle_whole(w, in);
-    if (!warp_converged(w, in, in->u.list[0], &result))
+    if (!gathered(w, in, in->u.list[0], &result))
         return result;
     uint32_t values[LANES];
     memcpy(values, operand(w, in->a), sizeof(values));
@@ -84,7 +135,7 @@ const struct insn *exec_shfl(struct warp *w, const struct insn *in)
 const struct insn *exec_vote(struct warp *w, const struct insn *in)
 {
     const struct insn *result;
-    if (!warp_converged(w, in, in->b, &result))
+    if (!gathered(w, in, in->b, &result))
         return result;
     const uint32_t *members = operand(w, in->b);
     uint32_t votes = pred_get(w, in->q) & w->mask;
@@ -109,7 +160,7 @@ const struct insn *exec_vote(struct warp *w, const struct insn *in)
 const struct insn *exec_match(struct warp *w, const struct insn *in)
 {
     const struct insn *result;
-    if (!warp_converged(w, in, in->b, &result))
+    if (!gathered(w, in, in->b, &result))
         return result;
     const uint32_t *members = operand(w, in->b);
     const void *values = operand(w, in->a);
@@ -168,7 +219,7 @@ static uint32_t reduce(const struct insn *in, uint32_t a, uint32_t b)
 const struct insn *exec_redux(struct warp *w, const struct insn *in)
 {
     const struct insn *result;
-    if (!warp_converged(w, in, in->b, &result))
+    if (!gathered(w, in, in->b, &result))
         return result;
     const uint32_t *members = operand(w, in->b);
     uint32_t values[LANES];
@@ -190,7 +241,7 @@ const struct insn *exec_redux(struct warp *w, const struct insn *in)
 const struct insn *exec_elect(struct warp *w, const struct insn *in)
 {
     const struct insn *result;
-    if (!warp_converged(w, in, in->b, &result))
+    if (!gathered(w, in, in->b, &result))
         return result;
     const uint32_t *members = operand(w, in->b);
     uint32_t *to = operand(w, in->d);

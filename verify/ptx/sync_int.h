@@ -13,5 +13,7 @@ enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 enum { REDUX_ADD, REDUX_MIN, REDUX_MAX, REDUX_AND, REDUX_OR, REDUX_XOR };
 enum { REDUX_U32, REDUX_S32, REDUX_F32 };
 enum { REDUX_ABS = 1, REDUX_NAN = 2 };
+/* A flag of instructions that name lanes: who left the kernel came past it (flow_goes_on). */
+enum { WARP_REJOINS = 128 };
 
 #endif

@@ -1,0 +1,13 @@
+// ok_rowsum_shuffle_last  op=rowsum
+// a full mask behind an early return: who has left is not waited for
+extern "C" __global__ void cand(const float* x, float* y, int R, int C){
+  __shared__ float part[8]; float s = 0.f;
+  for (int i = threadIdx.x; i < C; i += 256) s += x[(size_t)blockIdx.x*C + i];
+  for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(0xffffffffu, s, o);
+  if (threadIdx.x % 32 == 0) part[threadIdx.x/32] = s;
+  __syncthreads();
+  if (threadIdx.x >= 8) return;
+  float v = part[threadIdx.x];
+  for (int o = 4; o; o >>= 1) v += __shfl_down_sync(0xffffffffu, v, o);
+  if (threadIdx.x == 0) y[blockIdx.x] = v;
+}
