@@ -535,6 +535,13 @@ static void end_partial(struct exam *exam, struct str why)
     exam->verdict->reason = why;
 }
 
+/* Did a block wait for one that was left out? */
+static bool waits_in_vain(const struct run *run)
+{
+    return run->communicates &&
+           (run->fault.kind == PTX_FAULT_BARRIER_STUCK || run->fault.kind == PTX_FAULT_BUDGET);
+}
+
 /* Sampled blocks of the first kernel, for faults; no reference at this size. */
 static bool check_sampled(struct exam *exam, bool *failed, struct err *err)
 {
@@ -566,9 +573,12 @@ static bool check_sampled(struct exam *exam, bool *failed, struct err *err)
     arena_init(&scratch, scratch_bytes_max);
     ok = dataset_fill(&scratch, &set, err) &&
          emu_run(&scratch, exam->subject, &set, &at.options, &run, err);
-    if (ok && !run_is_clean(exam, &at, &run))
+    if (ok && waits_in_vain(&run))
+        end_partial(exam, STR_LIT("partial: the guard leaves no shape small enough to compare, and "
+                                  "blocks that wait for each other cannot be sampled"));
+    else if (ok && !run_is_clean(exam, &at, &run))
         *failed = true;
-    if (ok && !*failed)
+    else if (ok)
         end_partial(exam,
                     STR_LIT("partial: the guard leaves no shape small enough to compare; sampled "
                             "blocks of the first kernel ran at the full shape without a fault"));
