@@ -1,6 +1,6 @@
 /*
- * Any kernel ends within its budget and memory, and touches nothing but its buffers: two tiny
- * launches of each entry, with checks and without.
+ * Any kernel ends within its budget and memory, and touches nothing but its buffers: three
+ * tiny launches of each entry: with checks, without, and with blocks interleaved.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,8 +12,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { TEXT_BYTES_MAX = 1 << 14, BUFFERS = 3, BUFFER_BYTES = 512, ENTRIES_MAX = 2, BUDGET = 3000 };
 
-static void launch_once(const struct ptx_module *module, const struct ptx_entry *entry, bool second)
+enum how { CHECKED, UNCHECKED, INTERLEAVED };
+
+static void launch_once(const struct ptx_module *module, const struct ptx_entry *entry,
+                        enum how how)
 {
+    const bool second = how == UNCHECKED;
     struct arena arena;
     struct err err;
     struct ptx_report report;
@@ -37,7 +41,7 @@ static void launch_once(const struct ptx_module *module, const struct ptx_entry 
         memcpy(params + param->offset, &value, param->bytes < 8 ? param->bytes : 8);
     }
     struct ptx_launch launch = {.entry = entry->name,
-                                .grid = {2, 1, 1},
+                                .grid = {how == INTERLEAVED ? 12 : 2, 1, 1},
                                 .block = {second ? 33 : 40, second ? 2 : 1, 1},
                                 .dynamic_shared = 256,
                                 .params = params,
@@ -46,6 +50,7 @@ static void launch_once(const struct ptx_module *module, const struct ptx_entry 
                                 .budget_warp_insns = BUDGET,
                                 .shared_bytes_max = 48 * 1024,
                                 .reverse_order = second,
+                                .interleave_seed = how == INTERLEAVED ? 3 : 0,
                                 .check = !second,
                                 .poison_seed = 1};
     if (!ptx_launch(&arena, module, memory, &launch, &report, &err))
@@ -63,8 +68,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arena_init(&arena, PTX_MODULE_BYTES_MAX);
     if (ptx_load(&arena, (struct str){(const char *)data, size}, &module, &err))
         for (size_t i = 0; i < ptx_entry_count(module) && i < ENTRIES_MAX; i++) {
-            launch_once(module, ptx_entry_at(module, i), false);
-            launch_once(module, ptx_entry_at(module, i), true);
+            launch_once(module, ptx_entry_at(module, i), CHECKED);
+            launch_once(module, ptx_entry_at(module, i), UNCHECKED);
+            launch_once(module, ptx_entry_at(module, i), INTERLEAVED);
         }
     arena_release(&arena);
     return 0;

@@ -32,6 +32,7 @@ enum {
     QUANTUM_MIN = 16,
     QUANTUM_SPREAD = 512,
     QUIET_ROUNDS = 64, /* before states are compared, which costs */
+    PERIOD_MAX = 8,    /* quiet rounds that lead back to a state: a loop may ask at a few places */
     IDLE_SHARE = 4,    /* an instruction that only asks counts as the 4th part of one */
 };
 
@@ -196,19 +197,21 @@ static void fault_stuck(struct schedule *s)
                  "deadlock: a wait for a value that no thread writes any more");
 }
 
-/* Has a quiet round led back to a state of an earlier one? */
+/* Has a quiet round led back to the state of one shortly before? */
 static bool is_stuck(struct schedule *s)
 {
+    const uint64_t round = s->quiet_rounds;
+    const bool marks = round >= QUIET_ROUNDS && (round & (round - 1)) == 0;
     uint64_t digest;
-    if (s->quiet_rounds < QUIET_ROUNDS || !waiting_warp(s) || !digest_all(s, &digest))
+    if (!marks && (s->mark_round == 0 || round - s->mark_round > PERIOD_MAX))
         return false;
-    if (s->mark_round > 0 && digest == s->mark && s->run->stores == s->mark_stores)
-        return true;
-    if (s->mark_round == 0 || s->quiet_rounds >= 2 * s->mark_round) {
-        s->mark_round = s->quiet_rounds;
-        s->mark = digest;
-        s->mark_stores = s->run->stores;
-    }
+    if (!waiting_warp(s) || !digest_all(s, &digest))
+        return false;
+    if (!marks)
+        return digest == s->mark && s->run->stores == s->mark_stores;
+    s->mark_round = round;
+    s->mark = digest;
+    s->mark_stores = s->run->stores;
     return false;
 }
 

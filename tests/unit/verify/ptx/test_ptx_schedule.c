@@ -100,6 +100,14 @@ static void test_orders(void **state)
          0,
          true,
          {PTX_FAULT_BARRIER_STUCK, PTX_FAULT_BARRIER_STUCK, PTX_FAULT_BARRIER_STUCK}},
+        {"asks at two places and sleeps",
+         ".loc 1 7 0\nL: ld.volatile.global.u32 %r9, [%d1]; ld.volatile.global.u32 %r8, [%d1+4];"
+         "nanosleep.u32 40; add.u32 %r9, %r9, %r8; setp.eq.u32 %p3, %r9, 0; @%p3 bra L;",
+         4,
+         64,
+         0,
+         true,
+         {PTX_FAULT_BARRIER_STUCK, PTX_FAULT_BARRIER_STUCK, PTX_FAULT_BARRIER_STUCK}},
     };
     struct ptx_report report;
 
