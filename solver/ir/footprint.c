@@ -95,6 +95,15 @@ struct region_tensors region_tensors(struct arena *arena, const struct op *op,
     return (struct region_tensors){read, written, stored};
 }
 
+/* The first of several loops is what the others leave. */
+static int64_t divisions_of(const struct loop *loops, size_t count)
+{
+    int64_t divisions = 0;
+    for (size_t i = 1; i < count; i++)
+        divisions += loops[i].extent->op != FORMULA_INT;
+    return divisions;
+}
+
 /* ---- tile ---- */
 
 struct loops_used {
@@ -135,6 +144,9 @@ static bool tile_sides(const struct plan_region *region, const struct bound_op *
                                    : a.used[i]              ? SIDE_M
                                                             : SIDE_N;
         out->extent[side] = times(out->extent[side], bound->extents[s][i]);
+        bool divides = last[side] != OP_NONE && stmt->loops[i].extent->op != FORMULA_INT;
+        out->divisions[0] += divides && (side == SIDE_M || side == SIDE_K);
+        out->divisions[1] += divides && (side == SIDE_N || side == SIDE_K);
         last[side] = i;
     }
     for (int side = SIDE_M; side < SIDE_COUNT; side++) {
@@ -206,6 +218,7 @@ struct rows {
     bool *live;          /* by tensor: a thread holds its elements */
     bool *touched;       /* by tensor: loaded in the pass at hand */
     bool *arrays;        /* by tensor: ever held */
+    bool loose;          /* something is read elsewhere than at the own position */
     int64_t *loads;
     struct region_tensors tensors;
 };
@@ -278,7 +291,9 @@ static void touch(void *context, const struct expr *expr)
     if (expr->op != EXPR_READ)
         return;
     rows->touched[expr->tensor] = true;
-    rows->arrays[expr->tensor] |= is_own(rows, expr);
+    bool own = is_own(rows, expr), scalar = rows->op->tensors[expr->tensor].rank <= rows->outer;
+    rows->arrays[expr->tensor] |= own;
+    rows->loose |= !own && !(scalar && rows->tensors.written[expr->tensor]);
 }
 
 /* Adds what an earlier pass computed and this one needs again; notes what is read. */
@@ -433,6 +448,8 @@ static bool rows_footprint(struct arena *arena, const struct plan_region *region
     find_passes(&rows);
     out->loads = rows.loads;
     out->arrays = rows.arrays;
+    if (rows.loose)
+        out->divisions[0] = divisions_of(&first->loops[rows.outer], rows.inner);
     rows_registers(&rows);
     out->shared_bytes = rows_shared_bytes(&rows);
     return true;

@@ -31,6 +31,9 @@ struct footprint {
     int64_t shared_bytes;  /* static, a block */
     int64_t registers;     /* a thread; an estimate */
     int64_t element_bytes; /* widest element that runs along the vector; else of any */
+    /* Divisions that take a flat position apart, by extents that are no constants: an element of
+     * rows or maps, an element of each factor of a tile. */
+    int64_t divisions[2];
 
     /* rows, maps (one row: rows = 1) */
     bool warp, streaming;

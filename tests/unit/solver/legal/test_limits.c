@@ -1,7 +1,8 @@
 /* Hard limits of plans: what is refused, by which quantity, and how much is left. */
 #include <string.h>
 
-#include "tests/unit/solver/legal/plans.h"
+#include "solver/legal/legal.h"
+#include "tests/unit/solver/ir/plans.h"
 
 enum { ARENA_BYTES = 256 << 20 };
 

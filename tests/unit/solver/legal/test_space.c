@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/solver/legal/plans.h"
+#include "solver/legal/legal.h"
+#include "tests/unit/solver/ir/plans.h"
 
 enum { ARENA_BYTES = 1 << 30 };
 

@@ -1,9 +1,9 @@
-#ifndef TESTS_UNIT_SOLVER_LEGAL_PLANS_H
-#define TESTS_UNIT_SOLVER_LEGAL_PLANS_H
+#ifndef TESTS_UNIT_SOLVER_IR_PLANS_H
+#define TESTS_UNIT_SOLVER_IR_PLANS_H
 
 #include "base/file.h"
 
-#include "solver/legal/legal.h"
+#include "solver/ir/ir.h"
 #include "tests/unit/unit.h"
 
 /* Ops of the library at their first target, machines, and plans of one region for them. */

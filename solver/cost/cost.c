@@ -1,0 +1,161 @@
+/*
+ * Cost of plans: a roofline a region, with what keeps real kernels below it.
+ *
+ *   memory    bytes from DRAM at a part of its peak rate, or from L2 where tiles read again
+ *   compute   instructions, whole waves of blocks at a time
+ *   shared    operands of tiles out of shared memory
+ *   latency   what a block waits for by itself, with as many blocks at once as an SM holds
+ * A region takes the largest of these and the start of its kernels.  Tensors between regions are
+ * the edges' matter: written and read once through L2 or DRAM.  So the cost of a plan is a sum of
+ * terms of one region and terms of two, which is what solvers need.
+ *
+ * Constants marked TUNING are fitted to tests/gpu/results/headline.jsonl (an H200, cold): softmax,
+ * layernorm, matmul, conv2d; matmul_bias_gelu_bf16 was left out of the fit.  Other machines differ
+ * by the numbers of their files alone.  Not here: bank conflicts, clocks under load, tensor cores.
+ */
+#include <math.h>
+
+#include "base/num.h"
+#include "base/panic.h"
+
+#include "solver/cost/cost_int.h"
+
+static const char *const limiter_names[] = {
+#define X(id, text) text,
+    COST_LIMITERS(X)
+#undef X
+};
+
+const char *cost_limiter_name(enum cost_limiter limiter)
+{
+    ASSERT((size_t)limiter < COUNT_OF(limiter_names));
+    return limiter_names[limiter];
+}
+
+/* TUNING: from softmax and layernorm, whose kernels differ by their bytes: 52.0 and 93.7 us for
+ * 134.2 and 268.4 MB. */
+static const double dram_share = 0.67;
+static const double start_s = 8.3e-6;
+/* TUNING: bytes an SM gets from L2 in a clock; the order of published measurements, not ours. */
+static const double l2_bytes_a_clock = 24;
+/* Of L2 that data may take and still be there when it is read again; guessed. */
+static const double l2_share = 0.5;
+
+double cost_dram_rate(const struct machine *machine)
+{
+    return machine->dram_bytes_per_s * dram_share;
+}
+
+double cost_l2_rate(const struct machine *machine)
+{
+    double rate = l2_bytes_a_clock * (double)machine->sm_count * machine->clock_hz;
+    return fmax(rate, cost_dram_rate(machine));
+}
+
+bool cost_stays_in_l2(const struct machine *machine, double bytes)
+{
+    return bytes <= l2_share * (double)machine->l2_bytes;
+}
+
+/* ---- edges ---- */
+
+static bool first_of_tensor(const struct plan *plan, size_t edge)
+{
+    for (size_t i = 0; i < edge; i++)
+        if (str_equal(plan->edges[i].tensor, plan->edges[edge].tensor))
+            return false;
+    return true;
+}
+
+static size_t tensor_of(const struct op *op, struct str name)
+{
+    for (size_t t = 0; t < op->tensor_count; t++)
+        if (str_equal(op->tensors[t].name, name))
+            return t;
+    return OP_NONE;
+}
+
+/* An output is written by its region anyway; a temporary by the first edge that it goes along. */
+void cost_edge(const struct plan *plan, size_t edge, const struct bound_op *bound,
+               const struct machine *machine, struct edge_cost *out)
+{
+    const struct plan_edge *e = &plan->edges[edge];
+    size_t tensor = tensor_of(bound->op, e->tensor);
+    *out = (struct edge_cost){0, 0};
+    if (tensor == OP_NONE || e->residency != RESIDE_GLOBAL)
+        return;
+    double bytes = (double)bound->tensors[tensor].bytes;
+    bool writes = bound->op->tensors[tensor].temporary && first_of_tensor(plan, edge);
+    out->bytes = writes ? 2 * bytes : bytes;
+    out->seconds = out->bytes / (cost_stays_in_l2(machine, bytes) ? cost_l2_rate(machine)
+                                                                  : cost_dram_rate(machine));
+}
+
+/* ---- regions ---- */
+
+static void conclude(struct region_cost *cost)
+{
+    const double terms[] = {cost->memory_s, cost->compute_s, cost->shared_s, cost->latency_s};
+    double most = terms[0];
+    cost->limiter = COST_MEMORY;
+    for (size_t i = 1; i < COUNT_OF(terms); i++)
+        if (terms[i] > most) {
+            most = terms[i];
+            cost->limiter = (enum cost_limiter)i;
+        }
+    cost->seconds = cost->launch_s + most;
+}
+
+void cost_region(struct arena *arena, const struct plan *plan, size_t region,
+                 const struct bound_op *bound, const struct machine *machine,
+                 struct region_cost *out)
+{
+    const char *why;
+    struct region_cost cost = {.seconds = 0};
+    struct pricing p = {.arena = arena,
+                        .bound = bound,
+                        .machine = machine,
+                        .region = &plan->regions[region],
+                        .cost = &cost};
+    ASSERT(footprint_of(arena, p.region, bound, &p.footprint, &why));
+    const struct footprint *f = &p.footprint;
+    p.tensors = region_tensors(arena, bound->op, p.region);
+    cost.blocks = f->blocks;
+    cost.blocks_per_sm = machine_blocks_per_sm(machine, f->threads, f->registers, f->shared_bytes);
+    if (cost.blocks_per_sm < 1) /* the compiler will spill to make it fit */
+        cost.blocks_per_sm = 1;
+    cost.waves = (double)f->blocks / (double)(machine->sm_count * cost.blocks_per_sm);
+    cost.launch_s = (double)f->kernels * machine->launch_s + start_s;
+    cost_traffic(&p);
+    switch (f->kind) {
+    case FOOTPRINT_ELEMENTS:
+        cost_elements(&p);
+        break;
+    case FOOTPRINT_MAPS:
+    case FOOTPRINT_ROWS:
+        cost_rows(&p);
+        break;
+    case FOOTPRINT_TILE:
+        cost_tile(&p);
+        break;
+    }
+    conclude(&cost);
+    *out = cost;
+}
+
+void cost_plan(struct arena *arena, const struct plan *plan, const struct bound_op *bound,
+               const struct machine *machine, struct plan_cost *out)
+{
+    struct region_cost *regions = arena_array(arena, struct region_cost, plan->region_count + 1);
+    struct edge_cost *edges = arena_array(arena, struct edge_cost, plan->edge_count + 1);
+    double seconds = 0;
+    for (size_t i = 0; i < plan->region_count; i++) {
+        cost_region(arena, plan, i, bound, machine, &regions[i]);
+        seconds += regions[i].seconds;
+    }
+    for (size_t i = 0; i < plan->edge_count; i++) {
+        cost_edge(plan, i, bound, machine, &edges[i]);
+        seconds += edges[i].seconds;
+    }
+    *out = (struct plan_cost){seconds, regions, plan->region_count, edges, plan->edge_count};
+}

@@ -1,0 +1,170 @@
+/*
+ * Costs against times: of the realiser's kernels as an H200 took them, and against the speed of
+ * light for every op of the library and every plan of its space.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+
+#include "agent/agent.h"
+#include "solver/bound/bound.h"
+#include "solver/cost/cost.h"
+#include "solver/legal/legal.h"
+#include "synth/synth.h"
+#include "tests/unit/unit.h"
+
+enum { FILE_BYTES = 64 << 20, SPECS_MAX = 1000, TIMES_MAX = 32 };
+static const size_t arena_bytes_max = (size_t)4 << 30;
+/* What the model may be off by on the kernels that it was fitted to, and on the one it was not. */
+static const double factor_max = 1.10;
+
+static const struct realise_limits limits = {
+    .arch = "sm_90a", .smem_bytes_max = 227 << 10, .threads_max = 1024, .sm_count = 132};
+
+static bool find_spec(void *context UNUSED, struct arena *arena, struct str name, struct str *text)
+{
+    struct err err;
+    char path[128];
+    snprintf(path, sizeof(path), "kernels/ops/%.*s.json", STR_ARG(name));
+    return file_read(arena, path, FILE_BYTES, text, &err);
+}
+
+static const struct bound_op *load(struct arena *arena, const char *name)
+{
+    const struct op_library library = {find_spec, NULL};
+    const struct op *op;
+    const struct bound_op *bound;
+    struct str text;
+    struct err err = {0};
+    assert_true(find_spec(NULL, arena, str_from(name), &text));
+    assert_ok(op_parse(arena, text, name, &library, &op, &err));
+    assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
+    return bound;
+}
+
+static const struct machine *the_h200(struct arena *arena)
+{
+    const struct machine *machine;
+    struct err err = {0};
+    assert_ok(machine_find(arena, "kernels/machines", "h200-sxm", &machine, &err));
+    return machine;
+}
+
+struct time {
+    char name[64];
+    double measured_s, predicted_s;
+};
+
+static double predicted_of(struct arena *arena, const char *name)
+{
+    struct err err = {0};
+    const struct plan *plan;
+    struct plan_cost cost;
+    const struct bound_op *bound = load(arena, name);
+    assert_ok(realise_plan(arena, bound, NULL, &limits, &plan, &err));
+    cost_plan(arena, plan, bound, the_h200(arena), &cost);
+    return cost.seconds;
+}
+
+static size_t read_times(struct arena *arena, const char *file, struct time *times)
+{
+    struct err err = {0};
+    struct str rest, line, name;
+    size_t count = 0;
+    assert_ok(file_read(arena, file, FILE_BYTES, &rest, &err));
+    while (str_next_line(&rest, &line)) {
+        const struct json *json;
+        double ns;
+        assert_true(count < TIMES_MAX);
+        assert_ok(json_parse(arena, line, file, &json, &err));
+        assert_ok(json_need_str(json, "bundle", &name, &err));
+        const struct json *values =
+            json_get(json_get(json_get(json, "verdict"), "observed"), "values");
+        assert_ok(json_need_real(values, "gpu.time.median_ns", &ns, &err));
+        snprintf(times[count].name, sizeof(times[count].name), "%s", name.at);
+        times[count].measured_s = ns * 1e-9;
+        times[count].predicted_s = predicted_of(arena, name.at);
+        count++;
+    }
+    return count;
+}
+
+static void test_measured(void **state UNUSED)
+{
+    static const char *const files[] = {"tests/gpu/results/headline.jsonl",
+                                        "tests/gpu/results/headline-again.jsonl"};
+    for (size_t f = 0; f < COUNT_OF(files); f++) {
+        struct arena arena;
+        struct time times[TIMES_MAX];
+        arena_init(&arena, arena_bytes_max);
+        size_t count = read_times(&arena, files[f], times);
+        assert_true(count >= 4);
+        for (size_t i = 0; i < count; i++) {
+            double factor = times[i].predicted_s / times[i].measured_s;
+            print_message("%-24s predicted %9.2f us, measured %9.2f us, factor %.3f\n",
+                          times[i].name, times[i].predicted_s * 1e6, times[i].measured_s * 1e6,
+                          factor);
+            if (factor > factor_max || factor < 1 / factor_max)
+                fail_msg("%s: %.3f", times[i].name, factor);
+            /* Times that differ by more than the factor have the same order. */
+            for (size_t k = 0; k < i; k++) {
+                double apart = times[i].measured_s / times[k].measured_s;
+                if (apart > factor_max)
+                    assert_true(times[i].predicted_s > times[k].predicted_s);
+                if (apart < 1 / factor_max)
+                    assert_true(times[i].predicted_s < times[k].predicted_s);
+            }
+        }
+        arena_release(&arena);
+    }
+}
+
+static size_t check_against_sol(struct arena *arena, const char *name)
+{
+    struct err err = {0};
+    struct sol sol;
+    struct space space;
+    const struct plan *skeleton;
+    const struct machine *machine = the_h200(arena);
+    const struct bound_op *bound = load(arena, name);
+    assert_ok(sol_of(bound, NULL, machine, &sol, &err));
+    assert_ok(realise_plan(arena, bound, NULL, &limits, &skeleton, &err));
+    assert_ok(plan_space(arena, skeleton, bound, machine, 500, &space, &err));
+    for (size_t i = 0; i < space.plan_count; i++) {
+        struct plan_cost cost;
+        cost_plan(arena, space.plans[i], bound, machine, &cost);
+        if (!(cost.seconds >= sol.seconds) || !isfinite(cost.seconds))
+            fail_msg("%s, plan %zu: %g s, but light takes %g s", name, i, cost.seconds,
+                     sol.seconds);
+    }
+    return space.plan_count;
+}
+
+static void test_never_below_light(void **state UNUSED)
+{
+    struct arena arena;
+    struct err err = {0};
+    const char *const *names;
+    size_t count, plans = 0;
+    arena_init(&arena, arena_bytes_max);
+    assert_ok(file_list(&arena, "kernels/ops", ".json", SPECS_MAX, &names, &count, &err));
+    for (size_t i = 0; i < count; i++) {
+        struct arena scratch;
+        arena_init(&scratch, arena_bytes_max);
+        char *name = str_copy(&arena, (struct str){names[i], strlen(names[i]) - strlen(".json")});
+        plans += check_against_sol(&scratch, name);
+        arena_release(&scratch);
+    }
+    print_message("%zu plans of %zu specs\n", plans, count);
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_measured),
+        cmocka_unit_test(test_never_below_light),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
