@@ -220,7 +220,7 @@ struct rows {
     bool *arrays;        /* by tensor: ever held */
     bool loose;          /* something is read elsewhere than at the own position */
     int64_t *loads;
-    struct region_tensors tensors;
+    bool *written; /* by tensor: by a statement of the region */
 };
 
 static const struct stmt *row_stmt(const struct rows *rows, size_t i)
@@ -293,7 +293,7 @@ static void touch(void *context, const struct expr *expr)
     rows->touched[expr->tensor] = true;
     bool own = is_own(rows, expr), scalar = rows->op->tensors[expr->tensor].rank <= rows->outer;
     rows->arrays[expr->tensor] |= own;
-    rows->loose |= !own && !(scalar && rows->tensors.written[expr->tensor]);
+    rows->loose |= !own && !(scalar && rows->written[expr->tensor]);
 }
 
 /* Adds what an earlier pass computed and this one needs again; notes what is read. */
@@ -317,7 +317,7 @@ static void end_pass(struct rows *rows, bool *open)
     close_pass(rows);
     rows->out->passes++;
     for (size_t t = 0; t < rows->op->tensor_count; t++) {
-        bool loaded = rows->touched[t] && !rows->tensors.written[t];
+        bool loaded = rows->touched[t] && !rows->written[t];
         if (loaded && (rows->out->streaming || rows->loads[t] == 0))
             rows->loads[t]++;
     }
@@ -355,7 +355,7 @@ static void find_passes(struct rows *rows)
             memset(rows->touched, 0, rows->op->tensor_count * sizeof(bool));
             expr_walk(stmt->value, touch, rows);
             for (size_t t = 0; t < rows->op->tensor_count; t++)
-                if (rows->touched[t] && !rows->tensors.written[t] && rows->loads[t] == 0)
+                if (rows->touched[t] && !rows->written[t] && rows->loads[t] == 0)
                     rows->loads[t] = 1;
             continue;
         }
@@ -425,7 +425,9 @@ static bool rows_footprint(struct arena *arena, const struct plan_region *region
                         .touched = arena_array(arena, bool, tensors),
                         .arrays = arena_array(arena, bool, tensors),
                         .loads = arena_array(arena, int64_t, tensors),
-                        .tensors = region_tensors(arena, bound->op, region)};
+                        .written = arena_array(arena, bool, tensors)};
+    for (size_t i = 0; i < region->stmt_count; i++)
+        rows.written[row_stmt(&rows, i)->target] = true;
     *why = "there is no loop to share out";
     if (!find_loops(&rows) || !find_parts(&rows, why))
         return false;

@@ -21,8 +21,7 @@ enum {
     GRID_MAX = INT32_MAX, /* blocks along x, on any machine since 3.0 */
     WARP = 32,
     CAPABILITY_ASYNC = 80, /* cp.async */
-    CAPABILITY_MMA = 80,   /* tensor cores for tf32 and bf16 */
-    WORKSPACE_ALIGN = 256
+    CAPABILITY_MMA = 80    /* tensor cores for tf32 and bf16 */
 };
 
 static const char *const limit_texts[] = {
@@ -73,18 +72,16 @@ static void check_tile(struct check *c)
     add(c, LIMIT_TILE_REST, rest, 0);
 }
 
-/* Tensors that a region reads or writes along its rows. */
+/* The access furthest from being aligned, of those along the rows.  What lies between kernels is
+ * aligned for any vector. */
 static void check_alignment(struct check *c)
 {
     const struct op *op = c->bound->op;
-    struct region_tensors tensors = region_tensors(c->arena, op, c->region);
     int64_t wanted = 1, align = ACCESS_BYTES;
-    for (size_t t = 0; t < op->tensor_count; t++) {
-        const struct tensor *tensor = &op->tensors[t];
-        int64_t bytes = c->footprint.vector * (int64_t)dtype_bytes(tensor->dtype);
-        int64_t own = tensor->temporary ? WORKSPACE_ALIGN : tensor->align;
-        bool used = c->footprint.arrays[t] && (c->footprint.loads[t] > 0 || tensors.stored[t]);
-        if (!used || bytes * align <= wanted * own)
+    for (size_t t = 0; t < op->declared_count; t++) {
+        int64_t bytes = c->footprint.vector * (int64_t)dtype_bytes(op->tensors[t].dtype);
+        int64_t own = op->tensors[t].align;
+        if (!c->footprint.arrays[t] || bytes * align <= wanted * own)
             continue;
         wanted = bytes;
         align = own;

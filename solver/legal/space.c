@@ -305,16 +305,27 @@ static const struct formula *also(struct arena *arena, const struct formula *a,
     return formula_binary(arena, FORMULA_AND, a, b);
 }
 
+static bool is_held(const struct plan_region *region)
+{
+    bool summary =
+        region_uses(region, PRIMITIVE_WARP_SUMMARY) || region_uses(region, PRIMITIVE_BLOCK_SUMMARY);
+    return summary && !region_uses(region, PRIMITIVE_STREAMING_ACCUMULATION) &&
+           !region_uses(region, PRIMITIVE_REGISTER_TILE);
+}
+
 /* A row that is held must fit its threads: the guard of such a region, else NULL. */
 static const struct formula *held_guard(struct arena *arena, const struct bound_op *bound,
                                         const struct plan_region *region)
 {
-    struct footprint f;
-    const char *why;
-    if (!footprint_of(arena, region, bound, &f, &why) || f.kind != FOOTPRINT_ROWS || f.streaming)
-        return NULL;
     const struct stmt *stmt = leading_stmt(bound, region);
     const struct formula *length = NULL;
+    int64_t sharing = region_uses(region, PRIMITIVE_WARP_SUMMARY) ? WARP : region->threads[0];
+    int64_t items = 1;
+    if (!is_held(region) || stmt->reduce == REDUCE_NONE)
+        return NULL;
+    for (size_t i = 0; i < region->tile_count; i++)
+        if (str_equal(region->tiles[i].index, stmt->loops[stmt->loop_count - 1].name))
+            items = region->tiles[i].thread;
     for (size_t i = stmt->free_count; i < stmt->loop_count; i++) {
         const struct formula *extent = stmt->loops[i].extent;
         bool one = extent->op == FORMULA_INT && extent->value == 1;
@@ -323,7 +334,7 @@ static const struct formula *held_guard(struct arena *arena, const struct bound_
         else if (!one)
             length = formula_binary(arena, FORMULA_MUL, length, extent);
     }
-    return formula_binary(arena, FORMULA_LE, length, formula_int(arena, f.sharing * f.items));
+    return formula_binary(arena, FORMULA_LE, length, formula_int(arena, sharing * items));
 }
 
 static const struct formula *guard_of(struct arena *arena, const struct bound_op *bound,

@@ -31,7 +31,7 @@ struct space {
     const struct str *reasons; /* the first refusal of each limit, empty = none; by limit */
 };
 
-enum { SPACE_PLANS_MAX = 4096 };
+enum { SPACE_PLANS_MAX = 4096 }; /* each takes memory for all regions */
 
 /* `plans_max` up to SPACE_PLANS_MAX.  ERR_LIMIT when a region has no legal choice, with the reason
  * of the skeleton's own. */
