@@ -22,8 +22,9 @@ enum cost_limiter {
 };
 
 struct region_cost {
-    double seconds; /* launch_s + the largest of the next four */
-    double launch_s, memory_s, compute_s, shared_s, latency_s;
+    double seconds;  /* launch_s + the largest of the next four */
+    double launch_s; /* of its kernels; of region 0 the start of the whole plan too */
+    double memory_s, compute_s, shared_s, latency_s;
     enum cost_limiter limiter;
     double bytes; /* between SMs and L2 or DRAM, without what edges carry */
     double flops; /* with recomputation */
