@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/opt.h"
 
+#include "agent/llm/llm.h"
 #include "solver/ir/ir.h"
 #include "synth/synth.h"
 #include "verify/check/check.h"
@@ -33,6 +34,7 @@ int cmd_synth(const struct command *self, int argc, char **argv);
 int cmd_verify(const struct command *self, int argc, char **argv);
 int cmd_selftest(const struct command *self, int argc, char **argv);
 int cmd_doctor(const struct command *self, int argc, char **argv);
+int cmd_memory(const struct command *self, int argc, char **argv);
 int cmd_evaluate(const struct command *self, int argc, char **argv);
 
 /* Parses the arguments; false when the command ends here (help, usage), with its *status. */
@@ -49,9 +51,11 @@ struct environment {
     const char *program_folder;
     const char *build_folder;        /* where `make deps` unpacks; NULL = none */
     const char *ops_folder;          /* kernels/ops of this program; NULL = not found */
-    bool openai_key, warpwright_key; /* set or not; values are never kept */
+    bool openai_key, warpwright_key; /* set or not */
 };
 void environment_read(struct arena *arena, struct environment *out);
+/* The value of a variable that holds a key; NULL when it is unset or empty.  Never print it. */
+const char *environment_key(const char *name);
 
 /* ---- session.c: what several commands need ---- */
 
@@ -127,12 +131,25 @@ bool machine_find(struct arena *arena, const char *folder, const char *name,
 bool session_machine(struct session *session, const char *name, const struct machine **out,
                      struct err *err) MUST_USE;
 
+/* ---- model.c: who writes CUDA ---- */
+
+struct model_args {
+    const char *llm, *model, *key_file, *record, *replay;
+    bool strict, plain_http;
+    int64_t deadline_s; /* of one answer; 0 = default */
+};
+/* *out NULL: no model. */
+bool session_model(struct session *session, const struct model_args *args, struct llm **out,
+                   struct err *err) MUST_USE;
+/* The name under which a bank knows the tape; "" = none. */
+const char *model_tape(const struct model_args *args);
+
 /* ---- products.c: what a verified candidate leaves in a folder ---- */
 
 struct products {
-    struct str source; /* kernel.cu; empty for PTX and cubin candidates */
-    const struct manifest *manifest;
-    const struct plan *plan; /* NULL = none */
+    struct str source;               /* kernel.cu; empty for PTX and cubin candidates */
+    const struct manifest *manifest; /* NULL = none */
+    const struct plan *plan;         /* NULL = none */
     const struct check_products *made;
     const struct verdict *verdict;
 };

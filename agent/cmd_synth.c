@@ -1,9 +1,8 @@
 /*
- * synth SPEC: from an op spec to a verified kernel, without a model.
+ * synth SPEC: from an op spec to a verified kernel.  Options in, agent/campaign, results out.
  *
- * Attempts in order: the realiser's kernel for its plan at the target shape, its kernels for plans
- * of other block sizes, and the naive one-thread-an-element kernel.  Each is verified; the first
- * accepted one is what stays.  Times come with a GPU, not here.
+ * Results do not hold wall times, and what was recalled from a bank looks like what was run: the
+ * same tape, seed and bank print the same bytes.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -11,312 +10,278 @@
 #include "base/file.h"
 
 #include "agent/agent.h"
+#include "agent/campaign/campaign.h"
+#include "agent/synth_text.h"
 
-enum { ATTEMPTS_MAX = 16, TEXT_BYTES_MAX = 4 << 20, SM_COUNT = 132 /* of an H100 or H200 */ };
-static const size_t arena_bytes_max = (size_t)4 << 30;
+enum { ATTEMPTS_WITHOUT_MODEL = 2, ATTEMPTS_WITH_MODEL = 5, PROMPT_TOKENS = 24000, DAY_S = 86400 };
+static const size_t arena_bytes_max = (size_t)8 << 30;
 
 struct synth_args {
     struct common common;
-    const char *spec, *llm;
-    int64_t attempts;
-};
-
-struct attempt {
-    const char *how;
-    const struct plan *plan; /* NULL: the naive kernel */
-    struct emitted kernel;
-    struct check_products products;
-    struct verdict verdict;
+    struct model_args model;
+    const char *spec, *machine, *bank;
+    int64_t attempts; /* 0 = default */
+    int64_t tokens_max, reply_tokens_max;
+    bool show_prompt;
 };
 
 struct synthesis {
-    struct session *session;
+    struct session session;
     const struct synth_args *args;
-    const struct op *op;
-    const struct track *track;
-    const struct bound_op *target;
-    const char *arch;
-    struct attempt attempts[ATTEMPTS_MAX];
-    size_t count;
-    size_t best; /* SIZE_MAX = none */
+    struct campaign_options options;
+    struct campaign_result result;
+    struct driver_info driver;
     struct progress progress;
 };
 
-/* Block sizes to plan for, the machine's own limit first. */
-static const struct {
-    int64_t threads_max;
-    const char *how;
-} variants[] = {
-    {1024, "realised"},
-    {128, "realised, blocks of at most 128"},
-    {512, "realised, blocks of at most 512"},
-    {64, "realised, blocks of at most 64"},
-};
+/* ---- progress ---- */
 
-static bool plan_is_new(const struct synthesis *s, const struct plan *plan)
+static void show_done(struct synthesis *s, const struct campaign_attempt *a)
 {
-    const struct hash hash = plan_hash(plan);
+    const struct campaign_stages *t = &a->stages;
 
-    for (size_t i = 0; i < s->count; i++) {
-        struct hash known;
-
-        if (s->attempts[i].plan == NULL)
-            continue;
-        known = plan_hash(s->attempts[i].plan);
-        if (memcmp(known.bytes, hash.bytes, sizeof(hash.bytes)) == 0)
-            return false;
-    }
-    return true;
+    progress_show(&s->progress,
+                  "%.*s: attempt %" PRId64
+                  ", %s: %s (model %.1f s, verification %.1f s, rest %.2f s)%s",
+                  STR_ARG(s->options.op->name), a->number, a->how,
+                  validity_name(a->verdict.validity), (double)t->model_ns / 1e9,
+                  (double)t->verify_ns / 1e9, (double)(t->plan_ns + t->write_ns + t->bank_ns) / 1e9,
+                  a->recalled ? ", from the bank" : "");
 }
 
-/* A realised kernel; *made false when this variant offers nothing new. */
-static bool realised(struct synthesis *s, size_t variant, struct attempt *attempt, bool *made,
-                     struct err *err)
+static void show(void *context, enum campaign_phase phase, const struct campaign_attempt *a)
 {
-    struct arena *arena = s->session->arena;
-    const struct realise_limits limits = {
-        .arch = s->arch,
-        .smem_bytes_max = (int64_t)check_smem_bytes_max(s->arch),
-        .threads_max = variants[variant].threads_max,
-        .sm_count = SM_COUNT,
-    };
+    static const char *const doing[] = {
+        [PHASE_PLAN] = "begins", [PHASE_ASK] = "asking the model", [PHASE_VERIFY] = "verifying"};
+    struct synthesis *s = context;
 
-    *made = false;
-    *attempt = (struct attempt){.how = variants[variant].how};
-    if (!realise_plan(arena, s->target, s->track, &limits, &attempt->plan, err))
-        return false;
-    if (!plan_is_new(s, attempt->plan))
+    if (phase == PHASE_DONE)
+        show_done(s, a);
+    else if (phase != PHASE_PLAN || s->progress.terminal)
+        progress_show(&s->progress, "%.*s: attempt %" PRId64 ", %s, %s",
+                      STR_ARG(s->options.op->name), a->number, a->how, doing[phase]);
+}
+
+/* ---- preparation ---- */
+
+static bool find_gpu(struct synthesis *s)
+{
+    device_probe_driver(s->session.arena, &s->driver);
+    return s->driver.gpu_count > 0;
+}
+
+static bool open_bank(struct synthesis *s, struct err *err)
+{
+    const char *path = s->args->bank;
+    struct bank_options options = {0};
+
+    if (path == NULL)
         return true;
-    if (!realise(arena, s->op, attempt->plan, &limits, &attempt->kernel, err))
-        return err->code == ERR_UNSUPPORTED;
-    *made = true;
-    return true;
+    if (!file_exists(path))
+        options.name = json_text_clean(s->session.arena, str_from(path_base(path)));
+    return bank_open(s->session.arena, path, &options, &s->options.bank, err);
 }
 
-static bool verify(struct synthesis *s, struct attempt *attempt, struct err *err)
+static bool find_task(struct synthesis *s, struct err *err)
 {
-    const struct candidate candidate = {CANDIDATE_CUDA, attempt->kernel.cuda,
-                                        attempt->kernel.manifest};
-    const struct check_options options = {
-        .track = s->track,
-        .arch = s->arch,
-        .secret = s->session->secret,
-        .plan = attempt->plan,
-        .cache = &s->session->cache,
-    };
+    const struct common *common = &s->args->common;
+    struct campaign_options *o = &s->options;
+    struct session *session = &s->session;
 
-    return check_candidate(s->session->arena, s->op, &candidate, &options, s->session->compiler,
-                           &attempt->products, &attempt->verdict, err);
-}
-
-static bool take(struct synthesis *s, struct attempt *attempt, struct err *err)
-{
-    progress_show(&s->progress, "%.*s: attempt %zu, %s", STR_ARG(s->op->name), s->count + 1,
-                  attempt->how);
-    if (!verify(s, attempt, err))
+    if (!session_spec(session, s->args->spec, &o->op, err) ||
+        !session_track(o->op, common->track, &o->track, err) ||
+        !session_shape(session, o->op, common->shape, &o->target, err) ||
+        !session_machine(session, s->args->machine, &o->machine, err))
         return false;
-    if (attempt->verdict.validity == VALIDITY_ACCEPTED && s->best == SIZE_MAX)
-        s->best = s->count;
-    s->attempts[s->count++] = *attempt;
-    return true;
+    o->arch = common->arch != NULL ? common->arch : str_copy(session->arena, o->machine->arch);
+    o->specs = session->specs;
+    o->spec_count = session->spec_count;
+    return o->target != NULL ||
+           op_bind_shape(session->arena, o->op, &o->op->targets[0], &o->target, err);
 }
 
-static bool attempt_all(struct synthesis *s, struct err *err)
+static bool prepare(struct synthesis *s, struct err *err)
 {
-    const size_t room = (size_t)s->args->attempts;
-    struct attempt attempt;
+    const struct synth_args *args = s->args;
+    struct campaign_options *o = &s->options;
 
-    /* With room for one, the realised kernel; with more, the naive one comes last. */
-    for (size_t v = 0; v < COUNT_OF(variants) && s->count + (room > 1) < room; v++) {
-        bool made;
-
-        if (!realised(s, v, &attempt, &made, err))
-            return false;
-        if (made && !take(s, &attempt, err))
-            return false;
-    }
-    if (s->count >= room && s->best != SIZE_MAX)
+    if (!find_task(s, err))
+        return false;
+    o->secret = s->session.secret;
+    o->tokens_max = args->tokens_max;
+    o->reply_tokens_max = args->reply_tokens_max;
+    if (args->show_prompt)
         return true;
-    attempt = (struct attempt){.how = "naive"};
-    return emit_naive(s->session->arena, s->op, s->arch, &attempt.kernel, err) &&
-           take(s, &attempt, err);
+    if (!session_model(&s->session, &args->model, &o->llm, err) ||
+        !session_compiler(&s->session, err) || !open_bank(s, err))
+        return false;
+    o->compiler = s->session.compiler;
+    o->cache = &s->session.cache;
+    o->driver = find_gpu(s) ? &s->driver : NULL;
+    o->tape = str_from(model_tape(&args->model));
+    o->attempts_given = args->attempts > 0;
+    o->attempts = args->attempts > 0 ? args->attempts
+                  : o->llm != NULL   ? ATTEMPTS_WITH_MODEL
+                                     : ATTEMPTS_WITHOUT_MODEL;
+    o->report = (struct campaign_report){show, s};
+    progress_begin(&s->progress);
+    return true;
 }
 
 /* ---- results ---- */
 
-static bool write_attempt(struct synthesis *s, const struct attempt *attempt, const char *folder,
+static bool write_attempt(struct synthesis *s, const struct campaign_attempt *a, const char *folder,
                           struct err *err)
 {
     const struct products products = {
-        .source = attempt->kernel.cuda,
-        .manifest = attempt->kernel.manifest,
-        .plan = attempt->plan,
-        .made = &attempt->products,
-        .verdict = &attempt->verdict,
+        .source = a->candidate.text,
+        .manifest = a->candidate.manifest,
+        .plan = a->plan,
+        .made = &a->products,
+        .verdict = &a->verdict,
     };
 
-    return products_write(s->session->arena, folder, &products, err);
+    return products_write(s->session.arena, folder, &products, err);
 }
 
 static bool write_all(struct synthesis *s, struct err *err)
 {
-    struct arena *arena = s->session->arena;
+    const struct campaign_result *result = &s->result;
+    const char *out = s->args->common.out;
 
-    if (s->args->common.out == NULL)
+    if (out == NULL)
         return true;
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < result->count; i++) {
         char name[32];
 
         snprintf(name, sizeof(name), "attempt-%zu", i + 1);
-        if (!write_attempt(s, &s->attempts[i], path_join(arena, s->args->common.out, name), err))
+        if (!write_attempt(s, &result->attempts[i], path_join(s->session.arena, out, name), err))
             return false;
     }
-    return s->best == SIZE_MAX || write_attempt(s, &s->attempts[s->best], s->args->common.out, err);
+    return result->best == SIZE_MAX || write_attempt(s, &result->attempts[result->best], out, err);
 }
 
-static void print_json(struct synthesis *s)
+static void print_results(struct synthesis *s)
 {
-    struct json_writer w;
-    struct buf text;
+    struct str text = s->args->common.json ? synth_json(s->session.arena, &s->options, &s->result)
+                                           : synth_table(s->session.arena, &s->options, &s->result,
+                                                         s->args->common.out);
 
-    buf_init(&text, s->session->arena, TEXT_BYTES_MAX * 8);
-    json_writer_init(&w, &text);
-    json_open_object(&w);
-    json_key(&w, "op");
-    json_put_str(&w, s->op->name);
-    json_key(&w, "best");
-    if (s->best == SIZE_MAX)
-        json_put_null(&w);
-    else
-        json_put_int(&w, (int64_t)s->best + 1);
-    json_key(&w, "attempts");
-    json_open_array(&w);
-    for (size_t i = 0; i < s->count; i++) {
-        json_open_object(&w);
-        json_key(&w, "how");
-        json_put_text(&w, s->attempts[i].how);
-        json_key(&w, "verdict");
-        verdict_print(&w, &s->attempts[i].verdict, false);
-        json_close_object(&w);
-    }
-    json_close_array(&w);
-    json_close_object(&w);
-    buf_char(&text, '\n');
     fwrite(text.at, 1, text.len, stdout);
+    fflush(stdout);
 }
 
-static void row_text(struct buf *out, size_t number, const struct attempt *attempt)
+static int print_prompt(struct synthesis *s, const struct command *self, struct err *err)
 {
-    const struct verdict *verdict = &attempt->verdict;
+    struct prompt prompt;
 
-    buf_printf(out, "  %zu  %-34s %-16s %5" PRId64 " checks", number, attempt->how,
-               validity_name(verdict->validity), verdict->checks_executed);
-    if (verdict->worst.present)
-        buf_printf(out, "  worst %.2g of bound", verdict->worst.ratio);
-    buf_text(out, "  ");
-    resources_text(out, &verdict->observed);
-    buf_char(out, '\n');
-    if (verdict->validity != VALIDITY_ACCEPTED)
-        buf_printf(out, "     %.*s\n", STR_ARG(verdict->reason));
-}
-
-static void print_table(struct synthesis *s)
-{
-    struct buf text;
-
-    buf_init(&text, s->session->arena, TEXT_BYTES_MAX);
-    buf_printf(&text, "%.*s, track %.*s, %s, planned for ", STR_ARG(s->op->name),
-               STR_ARG(s->track->name), s->arch);
-    op_print_dims(&text, s->target);
-    buf_char(&text, '\n');
-    for (size_t i = 0; i < s->count; i++)
-        row_text(&text, i + 1, &s->attempts[i]);
-    if (s->best == SIZE_MAX)
-        buf_text(&text, "no attempt was accepted\n");
-    else
-        buf_printf(&text,
-                   "attempt %zu is accepted on the emulator; not timed, that takes a GPU%s%s\n",
-                   s->best + 1, s->args->common.out == NULL ? "" : "; written to ",
-                   s->args->common.out == NULL ? "" : s->args->common.out);
-    fwrite(text.at, 1, text.len, stdout);
+    if (!campaign_first_prompt(s->session.arena, &s->options, &prompt, err))
+        return command_failed(self->name, err);
+    printf("==== system ====\n%.*s\n==== user ====\n%.*s\n", STR_ARG(prompt.system),
+           STR_ARG(prompt.user));
+    fprintf(stderr, "at most %" PRId64 " tokens, %zu parts shortened or left out\n", prompt.tokens,
+            prompt.cut_count);
+    return EXIT_DONE;
 }
 
 /* ---- the command ---- */
 
-static bool prepare(struct synthesis *s, struct err *err)
+/* What was reached before a failure is shown too. */
+static int run_campaign(struct synthesis *s, const struct command *self, struct err *err)
 {
-    const struct common *common = &s->args->common;
+    const bool ok = campaign_run(s->session.arena, &s->options, &s->result, err);
+    struct err write_err;
 
-    if (s->args->llm == NULL || strcmp(s->args->llm, "none") != 0)
-        return err_raise(err, ERR_USAGE,
-                         "say --llm none: kernels come from the realiser; models are not "
-                         "connected yet");
-    if (!session_spec(s->session, s->args->spec, &s->op, err) ||
-        !session_track(s->op, common->track, &s->track, err) ||
-        !session_shape(s->session, s->op, common->shape, &s->target, err) ||
-        !session_compiler(s->session, err))
-        return false;
-    s->arch = common->arch != NULL ? common->arch : "sm_90a";
-    s->best = SIZE_MAX;
-    progress_begin(&s->progress);
-    return s->target != NULL ||
-           op_bind_shape(s->session->arena, s->op, &s->op->targets[0], &s->target, err);
+    progress_end(&s->progress);
+    if (ok || s->result.count > 0) {
+        print_results(s);
+        if (!write_all(s, &write_err))
+            return command_failed(self->name, &write_err);
+    }
+    if (!ok)
+        return command_failed(self->name, err);
+    return s->result.best == SIZE_MAX ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int synth(const struct command *self, const struct synth_args *args)
 {
-    struct session session;
-    struct arena arena;
     struct synthesis *s;
+    struct arena arena;
     struct err err;
     int status;
 
     arena_init(&arena, arena_bytes_max);
     s = arena_new(&arena, struct synthesis);
-    s->session = &session;
     s->args = args;
-    if (session_begin(&session, &arena, &args->common, &err) && prepare(s, &err) &&
-        attempt_all(s, &err) && write_all(s, &err)) {
-        progress_end(&s->progress);
-        if (args->common.json)
-            print_json(s);
-        else
-            print_table(s);
-        status = s->best == SIZE_MAX ? EXIT_FAILED : EXIT_DONE;
-    } else {
-        progress_end(&s->progress);
+    if (!session_begin(&s->session, &arena, &args->common, &err) || !prepare(s, &err))
         status = command_failed(self->name, &err);
-    }
-    session_end(&session);
+    else if (args->show_prompt)
+        status = print_prompt(s, self, &err);
+    else
+        status = run_campaign(s, self, &err);
+    if (s->options.bank != NULL)
+        bank_close(s->options.bank);
+    session_end(&s->session);
     arena_release(&arena);
     return status;
 }
 
+static const char synth_help[] =
+    "Plans the spec for its target shape on a machine, gets CUDA for the plan, and verifies each\n"
+    "kernel; on a GPU where there is one, else on the emulator.  The first kernel is the\n"
+    "realiser's own, made of primitives.  With a model, each next one is the model's: it is told\n"
+    "the structure, the plan, the limits and what its last answer came to.\n\n"
+    "With --bank, attempts, kernels and verdicts are kept as they come; the same command with the\n"
+    "same --seed then goes on where an earlier run ended.  DIR gets kernel.cu, manifest.json,\n"
+    "plan.json, kernel.ptx, kernel.cubin, observed.json and verdict.json of the best attempt, and\n"
+    "the same of each in attempt-N/.\n\n"
+    "The key of the model's server is read from WARPWRIGHT_API_KEY, for api.openai.com also from\n"
+    "OPENAI_API_KEY, or from --key-file.\n\n"
+    "Exit status: 0 a kernel was accepted, 1 none was, 2 usage, malformed input or a server that\n"
+    "refuses.\n\n"
+    "    warpwright synth kernels/ops/softmax.json --llm none --out out/softmax\n"
+    "    warpwright synth kernels/ops/softmax.json --replay tests/tapes/softmax.jsonl\n"
+    "    warpwright synth kernels/ops/softmax.json --llm http://127.0.0.1:8000/v1 --model M \\\n"
+    "        --record softmax.jsonl --bank bank.db";
+
 int cmd_synth(const struct command *self, int argc, char **argv)
 {
-    struct synth_args args = {.attempts = 2};
+    struct synth_args args = {.tokens_max = PROMPT_TOKENS};
+    struct model_args *model = &args.model;
     const struct opt options[] = {
-        {"llm", OPT_TEXT, &args.llm, "none", "who writes CUDA; none: the realiser", 0, 0},
-        {"attempts", OPT_INT, &args.attempts, "N", "kernels to make", 1, ATTEMPTS_MAX},
+        {"llm", OPT_TEXT, &model->llm, "URL", "a model's server, or none: the realiser alone", 0,
+         0},
+        {"model", OPT_TEXT, &model->model, "NAME", "which of the server's models", 0, 0},
+        {"key-file", OPT_TEXT, &model->key_file, "FILE", "holds the API key; mode 0600", 0, 0},
+        {"record", OPT_TEXT, &model->record, "TAPE", "write down what is asked and answered", 0, 0},
+        {"replay", OPT_TEXT, &model->replay, "TAPE", "take answers from there", 0, 0},
+        {"strict", OPT_FLAG, &model->strict, NULL, "replay answers to the same prompts only", 0, 0},
+        {"plain-http", OPT_FLAG, &model->plain_http, NULL, "http to another machine, key and all",
+         0, 0},
+        {"deadline", OPT_INT, &model->deadline_s, "S", "for one answer; default: 600", 1, DAY_S},
+        {"attempts", OPT_INT, &args.attempts, "N",
+         "kernels to make; default: 2, with a model up to 5", 1, CAMPAIGN_ATTEMPTS_MAX},
+        {"machine", OPT_TEXT, &args.machine, "M", "machine to plan for; default: h200-sxm", 0, 0},
+        {"bank", OPT_TEXT, &args.bank, "FILE", "remember attempts there, and go on from it", 0, 0},
+        {"prompt-tokens", OPT_INT, &args.tokens_max, "N", "of a prompt at most; default: 24000",
+         1000, 1000000},
+        {"reply-tokens", OPT_INT, &args.reply_tokens_max, "N",
+         "of an answer; default: the server's", 1, 1000000},
+        {"show-prompt", OPT_FLAG, &args.show_prompt, NULL, "print the first prompt, and no more", 0,
+         0},
         COMMON_TRACK(&args.common),
         COMMON_SHAPE(&args.common, "shape to plan for; default: the spec's first target"),
-        COMMON_ARCH(&args.common, "architecture; default: sm_90a"),
+        COMMON_ARCH(&args.common, "architecture; default: the machine's"),
         COMMON_SEED(&args.common),
-        COMMON_OUT(&args.common, "write the accepted kernel and all attempts there"),
+        COMMON_OUT(&args.common, "write the best kernel and all attempts there"),
         COMMON_CACHE(&args.common),
         COMMON_JSON(&args.common),
     };
     const struct opt_command command = {
         .name = self->name,
-        .synopsis = "SPEC --llm none [--attempts N] [--out DIR]",
+        .synopsis = "SPEC --llm none|URL [--replay TAPE] [--bank FILE] [--out DIR]",
         .summary = self->summary,
-        .text =
-            "Plans the spec for its target shape, writes CUDA for the plan from primitives, and\n"
-            "verifies each kernel on the emulator.  DIR then holds kernel.cu, manifest.json,\n"
-            "plan.json, kernel.ptx, kernel.cubin, observed.json and verdict.json of the first\n"
-            "accepted attempt, and the same of each in attempt-N/.\n\n"
-            "Exit status: 0 a kernel was accepted, 1 none was, 2 usage or malformed input.\n\n"
-            "    warpwright synth kernels/ops/softmax.json --llm none --out out/softmax",
+        .text = synth_help,
         .options = options,
         .option_count = COUNT_OF(options),
         .positional_min = 1,

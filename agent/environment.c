@@ -1,6 +1,7 @@
 /*
  * The process's surroundings, read once: environment variables, home folder, where the program
- * lies. Keys are looked at for presence only; their values go nowhere from here.
+ * lies.  Keys are looked at for presence; their values go from environment_key to the model's
+ * client, and nowhere else.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,11 @@ static bool is_set(const char *name)
     const char *value = getenv(name);
 
     return value != NULL && value[0] != '\0';
+}
+
+const char *environment_key(const char *name)
+{
+    return is_set(name) ? getenv(name) : NULL;
 }
 
 static const char *value_of(struct arena *arena, const char *name)

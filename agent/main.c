@@ -16,6 +16,7 @@ static const struct command commands[] = {
     {"synth", cmd_synth, "Make kernels for a spec and verify them"},
     {"verify", cmd_verify, "Verify a kernel against a spec"},
     {"selftest", cmd_selftest, "Try the emulator, or the checks on kernels that cheat"},
+    {"memory", cmd_memory, "Show what a bank remembers"},
     {"evaluate", cmd_evaluate, "Judge bundles, on a GPU where there is one"},
     {"doctor", cmd_doctor, "Say what this machine has and what is missing"},
     {"help", cmd_help, "Explain a command"},

@@ -39,6 +39,8 @@ static struct str manifest_json(struct arena *arena, const struct manifest *mani
     struct buf text;
 
     buf_init(&text, arena, DOCUMENT_BYTES_MAX);
+    if (manifest == NULL)
+        return buf_view(&text);
     json_writer_init(&w, &text);
     manifest_print(&w, manifest);
     buf_char(&text, '\n');

@@ -48,8 +48,8 @@ check 2 'typo.json' verify "$scratch/typo.json" $kernel
 check 2 'has no track "tf64"' verify $relu $kernel --track tf64
 check 2 '--shape' verify $relu $kernel --shape m=3
 check 2 '--shape' verify $relu $kernel --shape n=0
-check 2 'say --llm none' synth $relu
-check 2 '--attempts wants an integer from 1 to 16' synth $relu --llm none --attempts 17
+check 2 'who writes the kernels?' synth $relu
+check 2 '--attempts wants an integer from 1 to 64' synth $relu --llm none --attempts 65
 check 2 'say --ptx DIR or --cheats DIR' selftest
 check 2 'no-such-folder' selftest --ptx no-such-folder
 
