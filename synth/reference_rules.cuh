@@ -216,6 +216,12 @@ RULE num mul(format f, num x, num y)
     return finish2(f, v, mul_bound(f, closed(x), closed(y), v), x, y);
 }
 
+/* A fast quotient by what is beyond 2^126 is 0. */
+RULE bool divides_far(format f, num y)
+{
+    return smallest_normal(f) == 0x1p-126 && fabs(y.v) + y.b > 0x1p126;
+}
+
 LARGER num divide(format f, num x, num y)
 {
     const double v = x.v / y.v, least = fabs(y.v) - y.b;
@@ -225,7 +231,9 @@ LARGER num divide(format f, num x, num y)
     } else if (least > 0 && x.b >= 0) {
         b = (x.b + fabs(v) * y.b) / least;
         const bool exact = v == 0 || (is_power_of_two(y.v) && fabs(v) >= smallest_normal(f));
-        if (b != 0 || !exact)
+        if (divides_far(f, y))
+            b += fabs(v);
+        else if (b != 0 || !exact)
             b += units(f, 6) * (fabs(v) + b) + SPECK;
     }
     return finish2(f, v, b, x, y);

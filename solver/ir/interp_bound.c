@@ -194,6 +194,12 @@ static double bound_mul(const struct limits *t, double x, double bx, double y, d
     return moved + rounding(t, fabs(v) + moved);
 }
 
+/* __fdividef is 0 for divisors from 2^126 to 2^128 (CUDA guide, "Intrinsic Functions"). */
+static bool divides_far(const struct limits *t, const struct ball *y)
+{
+    return t->normal == 0x1p-126 && fabs(y->v) + y->b > 0x1p126;
+}
+
 static double bound_div(const struct limits *t, const struct ball *x, const struct ball *y,
                         double v)
 {
@@ -203,6 +209,8 @@ static double bound_div(const struct limits *t, const struct ball *x, const stru
     if (!(least > 0) || x->b < 0)
         return INFINITY;
     double moved = (x->b + fabs(v) * y->b) / least;
+    if (divides_far(t, y))
+        return fabs(v) + moved;
     if (moved == 0 && (v == 0 || (is_power_of_two(y->v) && fabs(v) >= t->normal)))
         return 0;
     return moved + units(t, 6) * (fabs(v) + moved) + DBL_TRUE_MIN;
