@@ -1,10 +1,11 @@
 #!/bin/sh
 # Makes bundles for a machine with a GPU, which then needs neither this tree nor a compiler of C:
 #
-#     sh tests/gpu/pack.sh OUT cases|headline|specs|kernels [NAME...]
+#     sh tests/gpu/pack.sh OUT cases|headline|taped|specs|kernels [NAME...]
 #
 #   cases     kernels that cheat, and honest ones, of tests/cases/cheats: gate "gpu" at small targets
 #   headline  the realised kernels of five specs at their target shapes: gate "time"
+#   taped     the kernels that a model wrote on tests/tapes, the last of each: gate "time"
 #   specs     the realised kernel of every spec of kernels/ops: gate "gpu"
 #   kernels   kernels of tests/cases/cuda and tests/gpu/kernels against specs of their own: gate "gpu"
 #
@@ -43,6 +44,18 @@ headline)
         done
     done
     ;;
+taped)
+    for name in "${@:-$(ls tests/tapes/*.jsonl)}"; do
+        for tape in $name; do
+            op=$(basename "$tape" .jsonl)
+            "$program" synth "kernels/ops/$op.json" --replay "$tape" --seed 1 \
+                --out "$made/taped-$op" >/dev/null
+            last=$(ls -d "$made/taped-$op"/attempt-* | sort -V | tail -n 1)
+            "$program" evaluate --pack "$out/$op.json" "kernels/ops/$op.json" \
+                "$last/kernel.cu" --plan "$last/plan.json" --gate time --seed 4
+        done
+    done
+    ;;
 specs)
     for file in kernels/ops/*.json; do
         op=$(basename "$file" .json)
@@ -60,5 +73,5 @@ kernels)
             "$source" --manifest "tests/gpu/kernels/$kernel.manifest.json" --gate gpu --seed 6
     done <tests/gpu/kernels/LIST.tsv
     ;;
-*) echo "usage: pack.sh OUT cases|headline|specs|kernels [NAME...]" >&2; exit 2 ;;
+*) echo "usage: pack.sh OUT cases|headline|taped|specs|kernels [NAME...]" >&2; exit 2 ;;
 esac

@@ -111,10 +111,14 @@ bool gpu_alloc(struct gpu *gpu, size_t bytes, uint64_t *address, struct err *err
 
 enum { COPY_DEADLINE_MS = 600 * 1000 };
 
+/* In the stream: a copy outside of it may return when the last bytes have left `from` but not yet
+ * arrived, and a kernel behind it would not see them (CUDA driver API, "API synchronization
+ * behavior").  Seen on an H200 with a dozen processes: the last 2 MiB were stale. */
 bool gpu_upload(struct gpu *gpu, uint64_t to, const void *from, size_t bytes, struct err *err)
 {
-    return gpu_wait(gpu, COPY_DEADLINE_MS, err) &&
-           (bytes == 0 || gpu_did(gpu, gpu->cuda.copy_to(to, from, bytes), "copy to GPU", err));
+    return bytes == 0 ||
+           (gpu_did(gpu, gpu->cuda.copy_to(to, from, bytes, gpu->stream), "copy to GPU", err) &&
+            gpu_wait(gpu, COPY_DEADLINE_MS, err));
 }
 
 bool gpu_download(struct gpu *gpu, void *to, uint64_t from, size_t bytes, struct err *err)

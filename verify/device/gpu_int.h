@@ -68,7 +68,7 @@ enum cu_result {
     X(context_set, "cuCtxSetCurrent", (void *))                                                    \
     X(context_reset_l2, "cuCtxResetPersistingL2Cache", (void))                                     \
     X(memory_alloc, "cuMemAlloc_v2", (uint64_t *, size_t))                                         \
-    X(copy_to, "cuMemcpyHtoD_v2", (uint64_t, const void *, size_t))                                \
+    X(copy_to, "cuMemcpyHtoDAsync_v2", (uint64_t, const void *, size_t, void *))                   \
     X(copy_from, "cuMemcpyDtoH_v2", (void *, uint64_t, size_t))                                    \
     X(memset_queued, "cuMemsetD8Async", (uint64_t, unsigned char, size_t, void *))                 \
     X(module_load, "cuModuleLoadDataEx", (void **, const void *, unsigned, int *, void **))        \
