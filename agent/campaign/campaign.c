@@ -4,7 +4,8 @@
  * Without a model: the realiser's kernels for the cheapest plans, then the naive one.  With one: a
  * realised kernel first, as the incumbent to beat, then the model, which is asked again with what
  * its last answer came to.  Where nothing here can time kernels, an accepted answer cannot be told
- * from a better one, so the first one ends the campaign, unless a number of attempts was asked for.
+ * from a better one, so no more are paid for, unless a number of attempts was asked for.  A tape is
+ * replayed to its end.
  *
  * Invariant: which attempt comes next follows from verdicts alone, never from the clock.
  */
@@ -127,7 +128,8 @@ static bool is_over(const struct campaign *c, const struct campaign_attempt *nex
     if (at_bound(c))
         return true;
     *stop = STOP_UNTIMED;
-    if (!has_gpu(c) && !c->options->attempts_given && model_has_delivered(c))
+    if (c->options->llm != NULL && llm_is_live(c->options->llm) && !has_gpu(c) &&
+        !c->options->attempts_given && model_has_delivered(c))
         return true;
     *stop = STOP_TAPE;
     return next->writer == WRITER_MODEL && c->result->count > 1 && !c->options->attempts_given &&

@@ -147,9 +147,14 @@ struct llm_counts llm_counts(const struct llm *llm)
     return llm->counts;
 }
 
+bool llm_is_live(const struct llm *llm)
+{
+    return llm->live.transport != NULL;
+}
+
 bool llm_can_answer(const struct llm *llm, const struct tape_key *key)
 {
-    return llm->live.transport != NULL || replay_has(llm->tape.self, key);
+    return llm_is_live(llm) || replay_has(llm->tape.self, key);
 }
 
 bool llm_ask(struct arena *arena, struct llm *llm, const struct llm_request *request,

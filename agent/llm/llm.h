@@ -197,6 +197,8 @@ bool llm_open(struct arena *arena, const struct llm_options *options, struct llm
 struct str llm_model(const struct llm *llm);
 struct llm_counts llm_counts(const struct llm *llm);
 
+/* Whether questions may go to a server: false when all answers come from a tape. */
+bool llm_is_live(const struct llm *llm);
 /* Whether a question of this key can be answered at all: always when live, else while the tape has
  * an unused exchange of it. */
 bool llm_can_answer(const struct llm *llm, const struct tape_key *key);

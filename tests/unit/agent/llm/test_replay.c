@@ -139,6 +139,7 @@ static void test_missing(void **state UNUSED)
         struct llm_request request = fake_request(&message, rows[i].attempt);
         request.key.task = str_from(rows[i].task);
         assert_ok(llm_open(&arena, &options, &llm, &err));
+        assert_false(llm_is_live(llm));
         assert_int_equal(llm_can_answer(llm, &request.key), rows[i].times > 1);
         for (int64_t k = 1; k < rows[i].times; k++)
             assert_ok(llm_ask(&arena, llm, &request, &reply, &err));
