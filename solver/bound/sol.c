@@ -131,7 +131,8 @@ static struct price best_price(const struct machine *machine, int a, int b)
             continue;
         int64_t products = products_of(a, b, unit);
         double rate = machine->rates[r] / (double)products;
-        if (rate > best.rate)
+        /* Of equals the narrowest: bf16 data are said to run as bf16. */
+        if (rate > best.rate || (rate == best.rate && unit < bits_of_rate(best.means)))
             best = (struct price){rate, means, products};
     }
     return best;
