@@ -25,7 +25,7 @@ enum sol_limiter { SOL_MEMORY, SOL_COMPUTE };
 struct sol {
     double seconds, memory_s, compute_s;
     enum sol_limiter limiter;
-    double bytes, flops;
+    double bytes, flops;     /* compulsory bytes; flops that no sharing of partial sums saves */
     double rate;             /* flop/s: flops over compute_s; 0 without flops */
     enum machine_rate means; /* that most of compute_s runs at */
     int64_t products;        /* of that type for one of the op's; 1 = it is accurate enough */

@@ -151,14 +151,47 @@ struct totals {
     bool missing;
 };
 
+struct widest {
+    const struct bound_op *bound;
+    int64_t elements;
+};
+
+static void widen(void *context, const struct expr *expr)
+{
+    struct widest *widest = context;
+    if (expr->op != EXPR_READ)
+        return;
+    int64_t elements = widest->bound->tensors[expr->tensor].count;
+    widest->elements = elements > widest->elements ? elements : widest->elements;
+}
+
+/*
+ * Flops that no algorithm saves, of those that the statement says.  Sums that overlap (prefixes,
+ * windows) share their parts: of a reduction without products only one operation an element, of
+ * what it reads or makes, is sure.
+ */
+static double needed_flops(const struct bound_op *bound, size_t s, struct op_count count)
+{
+    const struct stmt *stmt = &bound->op->stmts[s];
+    struct widest widest = {bound, bound->tensors[stmt->target].count};
+    double iterations = 1;
+    if (count.macs > 0 || stmt->reduce == REDUCE_NONE)
+        return (double)count.flops;
+    expr_walk(stmt->value, widen, &widest);
+    for (size_t i = 0; i < stmt->loop_count; i++)
+        iterations *= (double)bound->extents[s][i];
+    return (double)count.flops * fmin(1, (double)widest.elements / iterations);
+}
+
 static void add_stmt(const struct bound_op *bound, const struct machine *machine, int track,
                      size_t s, struct totals *totals)
 {
     const struct stmt *stmt = &bound->op->stmts[s];
     struct op_count count = op_count_stmt(bound, s);
     double macs = 2 * (double)count.macs;
-    totals->flops += (double)count.flops;
-    totals->other_flops += (double)count.flops - macs;
+    double flops = needed_flops(bound, s, count);
+    totals->flops += flops;
+    totals->other_flops += flops - macs;
     if (count.macs == 0)
         return;
     const struct expr *product = stmt->value;

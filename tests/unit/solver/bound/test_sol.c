@@ -81,6 +81,21 @@ static struct sol sol_on(const struct bound_op *bound, const struct machine *mac
     return sol;
 }
 
+/* A prefix sum says n^2 additions a row and needs n: a scan shares its partial sums. */
+static void test_shared_sums(void **state UNUSED)
+{
+    struct arena arena;
+    arena_init(&arena, ARENA_BYTES);
+    struct machine h200 = machine_of(&arena, "h200-sxm");
+    struct sol sol = sol_on(library_op(&arena, "cumsum"), &h200);
+    double elements = 4096.0 * 4096;
+    assert_true(sol.flops > 0.1 * elements && sol.flops <= elements);
+    assert_int_equal(sol.limiter, SOL_MEMORY);
+    sol = sol_on(library_op(&arena, "avgpool"), &h200);
+    assert_int_equal(sol.limiter, SOL_MEMORY);
+    arena_release(&arena);
+}
+
 static void test_softmax(void **state UNUSED)
 {
     struct arena arena;
@@ -230,11 +245,9 @@ static void test_no_rate(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_matmul_limits),
-        cmocka_unit_test(test_published),
-        cmocka_unit_test(test_casts_and_integers),
+        cmocka_unit_test(test_softmax),   cmocka_unit_test(test_shared_sums),
+        cmocka_unit_test(test_rates),     cmocka_unit_test(test_matmul_limits),
+        cmocka_unit_test(test_published), cmocka_unit_test(test_casts_and_integers),
         cmocka_unit_test(test_no_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
