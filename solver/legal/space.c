@@ -45,6 +45,8 @@ struct builder {
     struct footprint footprint;  /* of the skeleton's region */
     struct plan_region *choices; /* of the region at hand */
     struct space_domain domain;
+    space_visitor *visit; /* NULL = none */
+    void *visit_context;
 };
 
 /* ---- choices of one region ---- */
@@ -85,6 +87,8 @@ static void offer(struct builder *b, const struct plan_region *choice)
     b->domain.generated++;
     arena_init(&scratch, SCRATCH_BYTES);
     region_limits(&scratch, &b->trial, b->region, b->bound, b->machine, &limits);
+    if (b->visit != NULL)
+        b->visit(b->visit_context, choice, &limits);
     if (!limits.legal)
         refuse(b, &limits);
     else if (b->domain.count < CHOICES_MAX)
@@ -262,28 +266,33 @@ static void vary_tile(struct builder *b)
 
 /* ---- domains ---- */
 
-static bool fill_domain(struct builder *b, struct err *err)
+static void generate(struct builder *b)
 {
     const char *why = "";
-    struct limits limits;
-    region_limits(b->arena, b->skeleton, b->region, b->bound, b->machine, &limits);
     memcpy(b->trial_regions, b->skeleton->regions,
            b->skeleton->region_count * sizeof(*b->trial_regions));
     b->domain = (struct space_domain){.count = 0};
-    if (footprint_of(b->arena, skeleton_region(b), b->bound, &b->footprint, &why)) {
-        offer(b, skeleton_region(b));
-        switch (b->footprint.kind) {
-        case FOOTPRINT_ELEMENTS:
-            break;
-        case FOOTPRINT_MAPS:
-        case FOOTPRINT_ROWS:
-            vary_rows(b);
-            break;
-        case FOOTPRINT_TILE:
-            vary_tile(b);
-            break;
-        }
+    if (!footprint_of(b->arena, skeleton_region(b), b->bound, &b->footprint, &why))
+        return;
+    offer(b, skeleton_region(b));
+    switch (b->footprint.kind) {
+    case FOOTPRINT_ELEMENTS:
+        break;
+    case FOOTPRINT_MAPS:
+    case FOOTPRINT_ROWS:
+        vary_rows(b);
+        break;
+    case FOOTPRINT_TILE:
+        vary_tile(b);
+        break;
     }
+}
+
+static bool fill_domain(struct builder *b, struct err *err)
+{
+    struct limits limits;
+    region_limits(b->arena, b->skeleton, b->region, b->bound, b->machine, &limits);
+    generate(b);
     struct plan_region *kept = arena_array(b->arena, struct plan_region, b->domain.count + 1);
     memcpy(kept, b->choices, b->domain.count * sizeof(*kept));
     b->domain.choices = kept;
@@ -291,6 +300,33 @@ static bool fill_domain(struct builder *b, struct err *err)
         return err_raise(err, ERR_LIMIT, "region %zu has no legal choice, nor is its own: %.*s",
                          b->region, STR_ARG(limits.reason));
     return true;
+}
+
+static struct builder builder_of(struct arena *arena, const struct plan *skeleton,
+                                 const struct bound_op *bound, const struct machine *machine)
+{
+    struct builder b = {.arena = arena,
+                        .bound = bound,
+                        .machine = machine,
+                        .skeleton = skeleton,
+                        .reasons = arena_array(arena, struct str, LIMIT_COUNT),
+                        .trial = *skeleton,
+                        .trial_regions =
+                            arena_array(arena, struct plan_region, skeleton->region_count)};
+    b.trial.regions = b.trial_regions;
+    b.choices = arena_array(arena, struct plan_region, CHOICES_MAX);
+    return b;
+}
+
+void space_visit(struct arena *arena, const struct plan *skeleton, const struct bound_op *bound,
+                 const struct machine *machine, size_t region, space_visitor *visit, void *context)
+{
+    struct builder b = builder_of(arena, skeleton, bound, machine);
+    ASSERT(region < skeleton->region_count);
+    b.region = region;
+    b.visit = visit;
+    b.visit_context = context;
+    generate(&b);
 }
 
 /* ---- whole plans ---- */
@@ -434,17 +470,8 @@ bool plan_space(struct arena *arena, const struct plan *skeleton, const struct b
 {
     struct space space = {.domain_count = skeleton->region_count, .plans_possible = 1};
     struct space_domain *domains = arena_array(arena, struct space_domain, skeleton->region_count);
-    struct builder b = {.arena = arena,
-                        .bound = bound,
-                        .machine = machine,
-                        .skeleton = skeleton,
-                        .space = &space,
-                        .reasons = arena_array(arena, struct str, LIMIT_COUNT),
-                        .trial = *skeleton,
-                        .trial_regions =
-                            arena_array(arena, struct plan_region, skeleton->region_count)};
-    b.trial.regions = b.trial_regions;
-    b.choices = arena_array(arena, struct plan_region, CHOICES_MAX);
+    struct builder b = builder_of(arena, skeleton, bound, machine);
+    b.space = &space;
     ASSERT(plans_max > 0 && plans_max <= SPACE_PLANS_MAX);
     for (b.region = 0; b.region < skeleton->region_count; b.region++) {
         if (!fill_domain(&b, err))

@@ -38,6 +38,12 @@ enum { SPACE_PLANS_MAX = 4096 }; /* each takes memory for all regions */
 bool plan_space(struct arena *arena, const struct plan *skeleton, const struct bound_op *bound,
                 const struct machine *machine, size_t plans_max, struct space *out,
                 struct err *err) MUST_USE;
+/* Each choice that plan_space tries for a region, legal or not, in its order, with what
+ * region_limits says of it; `limits` lives during the call.  Choices live in `arena`. */
+typedef void space_visitor(void *context, const struct plan_region *choice,
+                           const struct limits *limits);
+void space_visit(struct arena *arena, const struct plan *skeleton, const struct bound_op *bound,
+                 const struct machine *machine, size_t region, space_visitor *visit, void *context);
 /* A plan of one choice per region, with edges and guard to match; for a solver's assignment. */
 const struct plan *space_plan(struct arena *arena, const struct plan *skeleton,
                               const struct bound_op *bound, const struct space *space,
