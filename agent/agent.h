@@ -31,6 +31,7 @@ struct command {
     const char *summary;
 };
 int cmd_synth(const struct command *self, int argc, char **argv);
+int cmd_plan(const struct command *self, int argc, char **argv);
 int cmd_verify(const struct command *self, int argc, char **argv);
 int cmd_selftest(const struct command *self, int argc, char **argv);
 int cmd_doctor(const struct command *self, int argc, char **argv);

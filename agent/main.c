@@ -14,6 +14,7 @@ static int cmd_version(const struct command *self, int argc, char **argv);
 
 static const struct command commands[] = {
     {"synth", cmd_synth, "Make kernels for a spec and verify them"},
+    {"plan", cmd_plan, "Show the legal plans of a spec, and the best of them"},
     {"verify", cmd_verify, "Verify a kernel against a spec"},
     {"selftest", cmd_selftest, "Try the emulator, or the checks on kernels that cheat"},
     {"memory", cmd_memory, "Show what a bank remembers"},

@@ -1,0 +1,194 @@
+/*
+ * plan SPEC: the legal plans of a spec at a shape on a machine, and the best of them.  No GPU, no
+ * compiler: solver/legal says what is legal, solver/cost what it takes.
+ */
+#include <string.h>
+
+#include "base/file.h"
+
+#include "agent/agent.h"
+#include "agent/plan_view.h"
+
+enum { BEST_DEFAULT = 5, SHAPES_BYTES_MAX = 1 << 20 };
+static const size_t arena_bytes_max = (size_t)8 << 30;
+
+struct plan_args {
+    struct common common;
+    const char *spec, *machine, *why_not, *shapes, *vary;
+    int64_t best, smem_limit; /* 0 = the machine's */
+    bool explain;
+};
+
+/* ---- the task ---- */
+
+static bool is_list(const char *shape)
+{
+    return shape != NULL && strchr(shape, ';') != NULL;
+}
+
+/* One shape, or several: then the first is the one that is explained. */
+static bool shapes_text(struct arena *arena, const struct plan_args *args, struct str *out,
+                        struct err *err)
+{
+    *out = STR_LIT("");
+    if (args->shapes != NULL && args->common.shape != NULL)
+        return err_raise(err, ERR_USAGE, "--shape and --shapes exclude each other");
+    if (args->shapes != NULL)
+        return file_read(arena, args->shapes, SHAPES_BYTES_MAX, out, err);
+    if (is_list(args->common.shape))
+        *out = str_from(args->common.shape);
+    return true;
+}
+
+static bool find_task(struct session *session, const struct plan_args *args, struct plan_task *out,
+                      struct err *err)
+{
+    struct plan_task task = {.arena = session->arena};
+    const char *shape = is_list(args->common.shape) ? NULL : args->common.shape;
+
+    if (!session_spec(session, args->spec, &task.op, err) ||
+        !session_track(task.op, args->common.track, &task.track, err) ||
+        !session_shape(session, task.op, shape, &task.bound, err) ||
+        !session_machine(session, args->machine, &task.machine, err))
+        return false;
+    task.arch = str_copy(task.arena, task.machine->arch);
+    if (args->smem_limit > 0)
+        task.machine = machine_with_smem_limit(task.arena, task.machine, args->smem_limit);
+    if (task.bound == NULL &&
+        !op_bind_shape(task.arena, task.op, &task.op->targets[0], &task.bound, err))
+        return false;
+    *out = task;
+    return true;
+}
+
+/* ---- the report ---- */
+
+static bool print_report(struct arena *arena, const struct plan_report *report, bool json,
+                         struct err *err)
+{
+    struct json_writer w;
+    struct buf text;
+    struct str whole;
+
+    buf_init(&text, arena, PLAN_REPORT_BYTES_MAX);
+    if (json) {
+        json_writer_init(&w, &text);
+        plan_report_json(&w, report);
+        buf_char(&text, '\n');
+    } else {
+        plan_report_text(&text, report);
+    }
+    if (!buf_finish(&text, "the report", &whole, err))
+        return false;
+    fwrite(whole.at, 1, whole.len, stdout);
+    fflush(stdout);
+    return true;
+}
+
+static bool sweep(const struct plan_task *task, const struct plan_args *args, struct str shapes,
+                  struct plan_report *report, struct plan_points *points, struct err *err)
+{
+    if (args->vary != NULL && shapes.len > 0)
+        return err_raise(err, ERR_USAGE, "--vary goes with one shape, not with several");
+    if (args->vary != NULL) {
+        report->varied = str_copy(task->arena, (struct str){args->vary, strcspn(args->vary, "=")});
+        report->points = points;
+        return plan_vary(task, args->vary, points, err);
+    }
+    if (shapes.len == 0 && args->shapes == NULL)
+        return true;
+    report->varied = "shape";
+    report->points = points;
+    return plan_shapes(task, shapes, points, err);
+}
+
+static bool plan(struct session *session, const struct plan_args *args, int *status,
+                 struct err *err)
+{
+    struct plan_task task;
+    struct plan_view view;
+    struct plan_why why;
+    struct plan_points points;
+    struct plan_report report = {.view = &view, .explain = args->explain};
+    struct str shapes;
+
+    if (!shapes_text(session->arena, args, &shapes, err) || !find_task(session, args, &task, err) ||
+        !sweep(&task, args, shapes, &report, &points, err) ||
+        !plan_explore(&task, (size_t)args->best, &view, err))
+        return false;
+    if (args->why_not != NULL) {
+        report.why = &why;
+        if (!plan_why_not(&view, args->why_not, &why, err))
+            return false;
+    }
+    *status = view.best_count > 0 ? EXIT_DONE : EXIT_FAILED;
+    return print_report(session->arena, &report, args->common.json, err);
+}
+
+/* ---- the command ---- */
+
+static const char plan_help[] =
+    "Finds what the spec's statements are, what may be done to them, and the legal plans for a\n"
+    "shape on a machine; prints the best by predicted time.  Times are predictions of the cost\n"
+    "model, not measurements.\n\n"
+    "--explain adds structures, what may and what may not be rewritten and why, primitives,\n"
+    "compositions, the size of each region's domain behind each limit, the terms of the cost, and\n"
+    "what is left of each limit.  --json has all of it in one document.\n\n"
+    "--why-not takes numbers of a region: tile (a side for each index, or its block, thread and\n"
+    "step), threads, vector, primitives, and region where several have the same indices.  It says\n"
+    "which limit refuses such plans, or the time and rank of the best of them.\n\n"
+    "With several shapes, parted by ';', or with --vary, which sets a number of the machine, it\n"
+    "shows where the best plan changes.  The numbers: smem, bytes of a block and of an SM alike;\n"
+    "sm_count; dram, bytes/s; registers, of an SM.\n\n"
+    "Exit status: 0 done, 1 no plan is legal, 2 usage or malformed input.\n\n"
+    "    warpwright plan kernels/ops/softmax.json --explain\n"
+    "    warpwright plan kernels/ops/matmul.json --why-not '{\"tile\": {\"m\": 256, \"n\": 256}}'\n"
+    "    warpwright plan kernels/ops/matmul.json --vary smem=8K..256K\n"
+    "    warpwright plan kernels/ops/softmax.json --shape 'M=1,N=4096; M=4096,N=4096'";
+
+int cmd_plan(const struct command *self, int argc, char **argv)
+{
+    struct plan_args args = {.best = BEST_DEFAULT};
+    const struct opt options[] = {
+        {"explain", OPT_FLAG, &args.explain, NULL, "structures, boundary, space, costs, slack", 0,
+         0},
+        {"machine", OPT_TEXT, &args.machine, "M", "machine to plan for; default: h200-sxm", 0, 0},
+        {"best", OPT_INT, &args.best, "K", "plans to show; default: 5", 1, PLAN_BEST_MAX},
+        {"why-not", OPT_TEXT, &args.why_not, "SKETCH", "what stops such a plan", 0, 0},
+        {"shapes", OPT_TEXT, &args.shapes, "FILE", "several shapes, one a line", 0, 0},
+        {"vary", OPT_TEXT, &args.vary, "NAME=LOW..HIGH", "machines that differ in one number", 0,
+         0},
+        {"smem-limit", OPT_INT, &args.smem_limit, "BYTES", "of shared memory a block at most", 1,
+         INT32_MAX},
+        COMMON_TRACK(&args.common),
+        COMMON_SHAPE(&args.common, "shape to plan for, or several; default: the first target"),
+        COMMON_JSON(&args.common),
+    };
+    const struct opt_command command = {
+        .name = self->name,
+        .synopsis = "SPEC [--explain] [--machine M] [--why-not SKETCH] [--vary NAME=LOW..HIGH]",
+        .summary = self->summary,
+        .text = plan_help,
+        .options = options,
+        .option_count = COUNT_OF(options),
+        .positional_min = 1,
+        .positional_max = 1,
+    };
+    const char *positional[1];
+    struct session session;
+    struct arena arena;
+    struct err err;
+    int count, status;
+
+    if (!command_begin(&command, argc, argv, positional, &count, &status))
+        return status;
+    args.spec = positional[0];
+    args.common.no_cache = true;
+    arena_init(&arena, arena_bytes_max);
+    if (!session_begin(&session, &arena, &args.common, &err) ||
+        !plan(&session, &args, &status, &err))
+        status = command_failed(self->name, &err);
+    session_end(&session);
+    arena_release(&arena);
+    return status;
+}

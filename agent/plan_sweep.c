@@ -1,0 +1,330 @@
+/*
+ * The best plan at other shapes, and on machines that are not: where it changes.
+ *
+ * A sweep over a machine's number doubles from the low end to the high end.  Where the best plans
+ * of two neighbours differ, the interval is halved until its ends are next to each other (for
+ * rates: within a thousandth), and the upper end becomes a point of its own.  If the best plan
+ * changes twice between two neighbours, only one of the changes is found.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+
+#include "agent/plan_view.h"
+
+enum { RATE_RESOLUTION = 1000, TEXT_BYTES_MAX = 4096 };
+
+/* ---- one point ---- */
+
+static bool point_of(const struct plan_task *task, struct str at, struct plan_point *out,
+                     struct err *err)
+{
+    struct plan_point point = {.at = at};
+    struct plan_view view;
+
+    if (!plan_explore(task, 1, &view, err))
+        return false;
+    point.sol_seconds = view.sol.seconds;
+    point.why_none = view.why_none;
+    if (view.best_count > 0) {
+        point.plan = view.best[0].plan;
+        point.summary = plan_summary(task->arena, point.plan, task->bound);
+        point.seconds = view.best[0].cost.seconds;
+        point.possible = view.space.plans_possible;
+    }
+    *out = point;
+    return true;
+}
+
+static bool differ(const struct plan_point *a, const struct plan_point *b)
+{
+    return !plans_equal(a->plan, b->plan);
+}
+
+static void mark_flips(struct plan_point *points, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        points[i].flips = differ(&points[i - 1], &points[i]);
+}
+
+/* ---- shapes ---- */
+
+static struct str without_blanks(struct str text)
+{
+    const char *comment = memchr(text.at, '#', text.len);
+
+    if (comment != NULL)
+        text.len = (size_t)(comment - text.at);
+    while (text.len > 0 && strchr(" \t\r", text.at[0]) != NULL)
+        text.at++, text.len--;
+    while (text.len > 0 && strchr(" \t\r", text.at[text.len - 1]) != NULL)
+        text.len--;
+    return text;
+}
+
+/* The next shape of the list; false at its end. */
+static bool next_shape(struct str *rest, struct str *out)
+{
+    while (rest->len > 0) {
+        size_t n = 0;
+
+        while (n < rest->len && rest->at[n] != ';' && rest->at[n] != '\n')
+            n++;
+        *out = without_blanks((struct str){rest->at, n});
+        n += n < rest->len;
+        *rest = (struct str){rest->at + n, rest->len - n};
+        if (out->len > 0)
+            return true;
+    }
+    return false;
+}
+
+static bool shape_point(const struct plan_task *task, struct str text, struct plan_point *out,
+                        struct err *err)
+{
+    struct plan_task own = *task;
+    struct formula_env dims;
+    struct buf at;
+
+    if (!op_parse_dims(task->arena, task->op, text, &dims, err) ||
+        !op_bind(task->arena, task->op, &dims, &own.bound, err)) {
+        err->code = ERR_USAGE;
+        return err_context(err, "shape %.*s", STR_ARG(text));
+    }
+    buf_init(&at, task->arena, TEXT_BYTES_MAX);
+    op_print_dims(&at, own.bound);
+    return point_of(&own, buf_view(&at), out, err);
+}
+
+bool plan_shapes(const struct plan_task *task, struct str text, struct plan_points *out,
+                 struct err *err)
+{
+    struct plan_point *points = arena_array(task->arena, struct plan_point, PLAN_SHAPES_MAX);
+    struct str shape;
+    size_t count = 0;
+
+    while (next_shape(&text, &shape)) {
+        if (count == PLAN_SHAPES_MAX)
+            return err_raise(err, ERR_LIMIT, "more than %d shapes", PLAN_SHAPES_MAX);
+        if (!shape_point(task, shape, &points[count++], err))
+            return false;
+    }
+    if (count == 0)
+        return err_raise(err, ERR_USAGE, "no shape is given; write M=4096,N=128; M=1,N=128");
+    mark_flips(points, count);
+    *out = (struct plan_points){points, count};
+    return true;
+}
+
+/* ---- machines ---- */
+
+/* id, name, least, whether it is a rate. */
+#define VARIED(X)                                                                                  \
+    X(SMEM, "smem", 1024, false)                                                                   \
+    X(SM_COUNT, "sm_count", 1, false)                                                              \
+    X(DRAM, "dram", 1000000, true)                                                                 \
+    X(REGISTERS, "registers", 8192, false)
+enum varied {
+#define X(id, name, least, rate) VARIED_##id,
+    VARIED(X)
+#undef X
+        VARIED_COUNT
+};
+static const struct {
+    const char *name;
+    int64_t least;
+    bool rate;
+} varied_all[] = {
+#define X(id, name, least, rate) {name, least, rate},
+    VARIED(X)
+#undef X
+};
+enum { VARIED_MAX_BITS = 50 };
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void set_smem(struct machine *machine, int64_t bytes)
+{
+    machine->shared_bytes_per_block_optin = bytes;
+    machine->shared_bytes_per_block = smaller(machine->shared_bytes_per_block, bytes);
+    /* a machine of that size: one block of the largest kind fits an SM */
+    machine->shared_bytes_per_sm = bytes + machine->shared_bytes_reserved_per_block;
+}
+
+static const struct machine *machine_with(struct arena *arena, const struct machine *machine,
+                                          enum varied what, int64_t value)
+{
+    struct machine *out = arena_new(arena, struct machine);
+
+    *out = *machine;
+    switch (what) {
+    case VARIED_SMEM:
+        set_smem(out, value);
+        break;
+    case VARIED_SM_COUNT:
+        out->sm_count = value;
+        break;
+    case VARIED_DRAM:
+        out->dram_bytes_per_s = (double)value;
+        break;
+    case VARIED_REGISTERS:
+        out->registers_per_sm = value;
+        out->registers_per_thread = smaller(out->registers_per_thread, value);
+        out->registers_unit = smaller(out->registers_unit, value);
+        break;
+    case VARIED_COUNT:
+        break;
+    }
+    return out;
+}
+
+const struct machine *machine_with_smem_limit(struct arena *arena, const struct machine *machine,
+                                              int64_t bytes)
+{
+    struct machine *out = arena_new(arena, struct machine);
+
+    *out = *machine;
+    out->shared_bytes_per_block_optin = smaller(machine->shared_bytes_per_block_optin, bytes);
+    out->shared_bytes_per_block = smaller(machine->shared_bytes_per_block, bytes);
+    return out;
+}
+
+/* ---- NAME=LOW..HIGH ---- */
+
+struct sweep {
+    const struct plan_task *task;
+    enum varied what;
+    int64_t low, high;
+    struct plan_point *points;
+    size_t count;
+};
+
+static bool bad_range(const char *text, struct err *err)
+{
+    return err_raise(err, ERR_USAGE,
+                     "--vary wants NAME=LOW..HIGH such as smem=8K..256K, not \"%s\"; NAME is smem "
+                     "(bytes a block), sm_count, dram (bytes/s) or registers (an SM)",
+                     text);
+}
+
+/* An integer and K, M, G or T: powers of 1024, of 1000 for rates.  *text moves behind it. */
+static bool read_amount(const char **text, bool rate, int64_t *out)
+{
+    static const char suffixes[] = "KMGT";
+    const int64_t unit = rate ? 1000 : 1024;
+    char *end;
+    long long value = strtoll(*text, &end, 10);
+    const char *suffix = *end != '\0' ? strchr(suffixes, *end) : NULL;
+    int64_t amount = value;
+
+    if (end == *text || **text < '0' || **text > '9')
+        return false;
+    for (int i = 0; suffix != NULL && i <= suffix - suffixes; i++)
+        if (!num_mul(amount, unit, &amount))
+            return false;
+    *text = end + (suffix != NULL);
+    *out = amount;
+    return true;
+}
+
+static bool read_vary(const char *text, struct sweep *out, struct err *err)
+{
+    const char *at = strchr(text, '=');
+    size_t what = 0;
+
+    if (at == NULL)
+        return bad_range(text, err);
+    while (what < VARIED_COUNT && (strlen(varied_all[what].name) != (size_t)(at - text) ||
+                                   strncmp(varied_all[what].name, text, (size_t)(at - text)) != 0))
+        what++;
+    at++;
+    if (what == VARIED_COUNT || !read_amount(&at, varied_all[what].rate, &out->low) ||
+        strncmp(at, "..", 2) != 0)
+        return bad_range(text, err);
+    at += 2;
+    if (!read_amount(&at, varied_all[what].rate, &out->high) || *at != '\0' || out->low > out->high)
+        return bad_range(text, err);
+    if (out->low < varied_all[what].least || out->high > INT64_C(1) << VARIED_MAX_BITS)
+        return err_raise(err, ERR_USAGE, "--vary %s goes from %lld to %lld", varied_all[what].name,
+                         (long long)varied_all[what].least, 1LL << VARIED_MAX_BITS);
+    out->what = (enum varied)what;
+    return true;
+}
+
+/* ---- the sweep ---- */
+
+static bool machine_point(const struct sweep *s, int64_t value, struct plan_point *out,
+                          struct err *err)
+{
+    struct plan_task own = *s->task;
+    struct buf at;
+
+    own.machine = machine_with(own.arena, s->task->machine, s->what, value);
+    buf_init(&at, own.arena, TEXT_BYTES_MAX);
+    buf_printf(&at, "%s=%lld", varied_all[s->what].name, (long long)value);
+    if (!point_of(&own, buf_view(&at), out, err))
+        return false;
+    out->value = value;
+    return true;
+}
+
+/* Between two points that differ, the first value (of one change) that is no longer as `low`. */
+static bool narrow(const struct sweep *s, struct plan_point low, struct plan_point *high,
+                   struct err *err)
+{
+    for (;;) {
+        const int64_t gap = high->value - low.value;
+        const int64_t least = varied_all[s->what].rate ? high->value / RATE_RESOLUTION : 1;
+        struct plan_point middle;
+
+        if (gap <= least || gap <= 1)
+            return true;
+        if (!machine_point(s, low.value + gap / 2, &middle, err))
+            return false;
+        if (differ(&low, &middle))
+            *high = middle;
+        else
+            low = middle;
+    }
+}
+
+/* The changes on the way from the last point to this one, then this one. */
+static bool add_point(struct sweep *s, int64_t value, struct err *err)
+{
+    struct plan_point point, flip;
+
+    if (!machine_point(s, value, &point, err))
+        return false;
+    do {
+        if (s->count == PLAN_POINTS_MAX)
+            return err_raise(err, ERR_LIMIT, "--vary: more than %d points", PLAN_POINTS_MAX);
+        flip = point;
+        if (s->count > 0 && differ(&s->points[s->count - 1], &point) &&
+            !narrow(s, s->points[s->count - 1], &flip, err))
+            return false;
+        s->points[s->count++] = flip;
+    } while (flip.value < point.value);
+    return true;
+}
+
+bool plan_vary(const struct plan_task *task, const char *text, struct plan_points *out,
+               struct err *err)
+{
+    struct sweep s = {.task = task};
+
+    if (!read_vary(text, &s, err))
+        return false;
+    s.points = arena_array(task->arena, struct plan_point, PLAN_POINTS_MAX);
+    for (int64_t value = s.low; value < s.high; value *= 2)
+        if (!add_point(&s, value, err))
+            return false;
+    if (!add_point(&s, s.high, err))
+        return false;
+    mark_flips(s.points, s.count);
+    *out = (struct plan_points){s.points, s.count};
+    return true;
+}

@@ -1,0 +1,275 @@
+/*
+ * `plan` for a reader.  The long form (--explain) goes in the order of the questions: what is it,
+ * what may be done to it, by which means, in what combinations, how large is the space, what is
+ * best in it and why.
+ */
+#include <inttypes.h>
+
+#include "agent/plan_view.h"
+
+enum { NAME_COLUMN = 32, LIMIT_COLUMN = 48 };
+
+static void us_text(struct buf *out, double seconds)
+{
+    buf_printf(out, "%.2f us", seconds * 1e6);
+}
+
+/* ---- head ---- */
+
+static void head_text(struct buf *out, const struct plan_view *view)
+{
+    const struct plan_task *task = &view->task;
+
+    buf_printf(out, "%.*s, track %.*s, ", STR_ARG(task->op->name), STR_ARG(task->track->name));
+    op_print_dims(out, task->bound);
+    buf_printf(out, ", on %.*s\n", STR_ARG(task->machine->name));
+}
+
+static void sol_text(struct buf *out, const struct plan_view *view)
+{
+    const struct sol *sol = &view->sol;
+
+    buf_text(out, "speed of light  ");
+    us_text(out, sol->seconds);
+    buf_printf(out, " (%s): %.4g bytes in ", sol_limiter_name(sol->limiter), sol->bytes);
+    us_text(out, sol->memory_s);
+    buf_printf(out, ", %.4g flops in ", sol->flops);
+    us_text(out, sol->compute_s);
+    if (sol->flops > 0)
+        buf_printf(out, " at the %s rate", machine_rate_name(sol->means));
+    if (sol->products > 1)
+        buf_printf(out, ", %" PRId64 " products for one", sol->products);
+    buf_char(out, '\n');
+}
+
+/* ---- notes ---- */
+
+static void note_text(struct buf *out, size_t stmt, const char *word, struct str text)
+{
+    buf_printf(out, "  %3zu  %-*s %.*s\n", stmt, NAME_COLUMN, word, STR_ARG(text));
+}
+
+static void statements_text(struct buf *out, const struct op *op)
+{
+    buf_text(out, "\nstatements\n");
+    for (size_t i = 0; i < op->stmt_count; i++) {
+        buf_printf(out, "  %3zu  ", i);
+        op_print_stmt(out, op, &op->stmts[i]);
+        buf_char(out, '\n');
+    }
+}
+
+static void structures_text(struct buf *out, const struct structures *s)
+{
+    buf_text(out, "\nstructures\n");
+    for (size_t i = 0; i < s->structure_count; i++)
+        note_text(out, s->structures[i].stmt, structure_name(s->structures[i].word),
+                  s->structures[i].text);
+}
+
+static void boundary_text(struct buf *out, const struct structures *s)
+{
+    for (int allowed = 1; allowed >= 0; allowed--) {
+        buf_printf(out, "\npreservation: %s\n", allowed ? "allowed" : "refused");
+        for (size_t i = 0; i < s->preservation_count; i++)
+            if (s->preservations[i].allowed == (allowed == 1))
+                note_text(out, s->preservations[i].stmt,
+                          preservation_name(s->preservations[i].word), s->preservations[i].text);
+    }
+}
+
+static void primitives_text(struct buf *out, const struct structures *s)
+{
+    buf_text(out, "\nprimitives\n");
+    for (size_t i = 0; i < s->primitive_count; i++)
+        note_text(out, s->primitives[i].stmt, primitive_name(s->primitives[i].word),
+                  s->primitives[i].text);
+}
+
+static void compositions_text(struct buf *out, const struct structures *s)
+{
+    size_t refused = 0;
+
+    for (size_t i = 0; i < s->composition_count; i++)
+        refused += !s->compositions[i].allowed;
+    buf_printf(out, "\ncompositions: %zu generated, %zu of them refused\n", s->composition_count,
+               refused);
+    for (size_t i = 0; i < s->composition_count; i++) {
+        const struct composition_note *note = &s->compositions[i];
+
+        buf_printf(out, "  %3zu -> %-3zu %-8s %.*s\n", note->from, note->to,
+                   note->allowed ? "allowed" : "refused", STR_ARG(note->text));
+    }
+}
+
+/* ---- the space ---- */
+
+static void region_stmts(struct buf *out, const struct plan_region *region)
+{
+    buf_text(out, region->stmt_count == 1 ? "statement " : "statements ");
+    for (size_t i = 0; i < region->stmt_count; i++)
+        buf_printf(out, "%s%zu", i > 0 ? ", " : "", region->stmts[i]);
+}
+
+/* A line a limit that refuses something: how many choices are left behind it. */
+static void domain_text(struct buf *out, const struct plan_view *view, size_t region)
+{
+    const struct space_domain *domain = &view->space.domains[region];
+    size_t left = domain->generated;
+
+    buf_printf(out, "  region %zu, ", region);
+    region_stmts(out, &view->skeleton->regions[region]);
+    buf_printf(out, "\n    %-*s %6zu choices\n", LIMIT_COLUMN, "before limits", left);
+    for (size_t i = 0; i < LIMIT_COUNT; i++) {
+        if (domain->refused[i] == 0)
+            continue;
+        left -= domain->refused[i];
+        buf_printf(out, "    %-*s %6zu (%zu refused)\n", LIMIT_COLUMN, limit_text((enum limit)i),
+                   left, domain->refused[i]);
+    }
+}
+
+static void space_text(struct buf *out, const struct plan_view *view)
+{
+    buf_text(out, "\nplan space\n");
+    for (size_t r = 0; r < view->space.domain_count; r++)
+        domain_text(out, view, r);
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        if (view->space.reasons != NULL && view->space.reasons[i].len > 0)
+            buf_printf(out, "  first refused: %.*s\n", STR_ARG(view->space.reasons[i]));
+    buf_printf(out, "  %.0f legal plans\n", view->space.plans_possible);
+}
+
+/* ---- plans ---- */
+
+static void region_cost_text(struct buf *out, const struct region_cost *c)
+{
+    buf_printf(out,
+               "     launch %.2f, memory %.2f, compute %.2f, shared %.2f, latency %.2f us: %s; "
+               "%" PRId64 " blocks, %" PRId64 " an SM, %.2f waves\n",
+               c->launch_s * 1e6, c->memory_s * 1e6, c->compute_s * 1e6, c->shared_s * 1e6,
+               c->latency_s * 1e6, cost_limiter_name(c->limiter), c->blocks, c->blocks_per_sm,
+               c->waves);
+}
+
+static void slack_text(struct buf *out, const struct limits *limits, size_t region)
+{
+    for (size_t i = 0; i < limits->line_count; i++) {
+        const struct limit_line *line = &limits->lines[i];
+
+        if (line->region != region)
+            continue;
+        buf_printf(out, "       %-*s %13" PRId64 " of %13" PRId64 ", %" PRId64 " left\n",
+                   LIMIT_COLUMN, limit_text(line->limit), line->value, line->most,
+                   line->most - line->value);
+    }
+}
+
+static void terms_text(struct buf *out, const struct plan_view *view, const struct plan_ranked *p)
+{
+    for (size_t r = 0; r < p->plan->region_count; r++) {
+        buf_printf(out, "   region %zu, ", r);
+        region_stmts(out, &p->plan->regions[r]);
+        buf_text(out, ": ");
+        us_text(out, p->cost.regions[r].seconds);
+        buf_printf(
+            out, "; %.*s\n",
+            STR_ARG(region_summary(view->task.arena, &p->plan->regions[r], view->task.bound)));
+        region_cost_text(out, &p->cost.regions[r]);
+        slack_text(out, &p->limits, r);
+    }
+    for (size_t e = 0; e < p->plan->edge_count; e++) {
+        const struct plan_edge *edge = &p->plan->edges[e];
+
+        buf_printf(out, "   edge %zu -> %zu, %.*s in %s: ", edge->from, edge->to,
+                   STR_ARG(edge->tensor), residency_name(edge->residency));
+        us_text(out, p->cost.edges[e].seconds);
+        buf_char(out, '\n');
+    }
+    slack_text(out, &p->limits, OP_NONE);
+}
+
+static void best_text(struct buf *out, const struct plan_view *view, bool explain)
+{
+    if (view->best_count == 0) {
+        buf_printf(out, "\nno plan is legal: %.*s\n", STR_ARG(view->why_none));
+        return;
+    }
+    buf_printf(out, "\nbest of %.0f legal plans, by predicted time\n", view->space.plans_possible);
+    for (size_t i = 0; i < view->best_count; i++) {
+        const struct plan_ranked *p = &view->best[i];
+
+        buf_printf(out, "%3zu  %10.2f us, %.3f of light speed  %.*s\n", i + 1,
+                   p->cost.seconds * 1e6, view->sol.seconds / p->cost.seconds,
+                   STR_ARG(plan_summary(view->task.arena, p->plan, view->task.bound)));
+        if (explain)
+            terms_text(out, view, p);
+    }
+}
+
+/* ---- questions ---- */
+
+static void why_text(struct buf *out, const struct plan_view *view, const struct plan_why *why)
+{
+    buf_printf(out, "\nwhy not, region %zu: ", why->region);
+    if (why->outside)
+        buf_text(out, "the space tries no such choice; the best one, changed to it, ");
+    else
+        buf_printf(out, "%zu of the space's choices are so, %zu of them legal; ", why->matching,
+                   why->legal);
+    if (why->reason.len > 0) {
+        buf_printf(out, "is refused\n  %.*s\n", STR_ARG(why->reason));
+    } else {
+        buf_text(out, why->outside ? "is legal: " : "the cheapest: ");
+        us_text(out, why->seconds);
+        buf_printf(out, ", rank %zu among %zu choices", why->rank, why->of);
+        if (view->best_count > 0)
+            buf_printf(out, "; the best plan takes %.2f us", view->best[0].cost.seconds * 1e6);
+        buf_char(out, '\n');
+    }
+    buf_printf(out, "  %.*s\n",
+               STR_ARG(region_summary(view->task.arena, why->choice, view->task.bound)));
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        if (why->refused[i] > 0)
+            buf_printf(out, "  %6zu refused by: %s\n", why->refused[i], limit_text((enum limit)i));
+}
+
+static void points_text(struct buf *out, const struct plan_points *points, const char *varied)
+{
+    size_t flips = 0;
+
+    buf_printf(out, "\nbest plan by %s\n", varied);
+    for (size_t i = 0; i < points->count; i++) {
+        const struct plan_point *p = &points->items[i];
+
+        flips += p->flips;
+        buf_printf(out, "%s %-24.*s ", p->flips ? "*" : " ", STR_ARG(p->at));
+        if (p->plan == NULL)
+            buf_printf(out, "no plan is legal: %.*s\n", STR_ARG(p->why_none));
+        else
+            buf_printf(out, "%10.2f us, %.3f of light speed  %.*s\n", p->seconds * 1e6,
+                       p->sol_seconds / p->seconds, STR_ARG(p->summary));
+    }
+    buf_printf(out, "%zu changes (*)\n", flips);
+}
+
+void plan_report_text(struct buf *out, const struct plan_report *report)
+{
+    const struct plan_view *view = report->view;
+
+    head_text(out, view);
+    sol_text(out, view);
+    if (report->explain) {
+        statements_text(out, view->task.op);
+        structures_text(out, &view->structures);
+        boundary_text(out, &view->structures);
+        primitives_text(out, &view->structures);
+        compositions_text(out, &view->structures);
+        space_text(out, view);
+    }
+    best_text(out, view, report->explain);
+    if (report->why != NULL)
+        why_text(out, view, report->why);
+    if (report->points != NULL)
+        points_text(out, report->points, report->varied);
+}

@@ -1,0 +1,115 @@
+#ifndef AGENT_PLAN_VIEW_H
+#define AGENT_PLAN_VIEW_H
+
+#include "agent/agent.h"
+#include "solver/bound/bound.h"
+#include "solver/cost/cost.h"
+#include "solver/legal/legal.h"
+
+/*
+ * What `warpwright plan` finds, apart from how it is printed.  All of it lives in the session's
+ * arena; times are predictions of solver/cost, in seconds.
+ */
+struct plan_task {
+    struct arena *arena;
+    const struct op *op;
+    const struct track *track;
+    const struct bound_op *bound;
+    const struct machine *machine;
+    const char *arch;
+};
+
+struct plan_ranked {
+    const struct plan *plan;
+    struct plan_cost cost;
+    struct limits limits;
+};
+
+/* The plans of a task, cheapest first.  Regions are priced apart and edges do not depend on what a
+ * region chooses, so the best k of the whole product are exact although it is never built. */
+struct plan_view {
+    struct plan_task task;
+    struct sol sol;
+    struct structures structures;
+    const struct plan *skeleton;
+    struct space space;
+    const double *const *seconds; /* by region, by choice */
+    double edges_seconds;
+    const struct plan_ranked *best;
+    size_t best_count;
+    struct str why_none; /* no plan is legal; then space and best are empty */
+};
+
+enum { PLAN_BEST_MAX = 64, PLAN_REPORT_BYTES_MAX = 64 << 20 };
+
+/* ---- plan_explore.c ---- */
+
+bool plan_explore(const struct plan_task *task, size_t best, struct plan_view *out,
+                  struct err *err) MUST_USE;
+/* "64x64x16 tile, 4x4 a thread, 256 threads" of each region that has choices. */
+struct str plan_summary(struct arena *arena, const struct plan *plan, const struct bound_op *bound);
+struct str region_summary(struct arena *arena, const struct plan_region *region,
+                          const struct bound_op *bound);
+bool plans_equal(const struct plan *a, const struct plan *b);
+
+/* ---- plan_why.c: --why-not ---- */
+
+struct plan_why {
+    size_t region;   /* that the sketch is about */
+    size_t matching; /* choices of the space that are as the sketch says */
+    size_t legal;    /* of those */
+    bool outside;    /* none matches: the best choice was changed to what the sketch says */
+    const struct plan_region *choice; /* the cheapest legal one, else the one refused last */
+    size_t refused[LIMIT_COUNT];      /* of those that match, by the first limit each was over */
+    struct str reason;                /* why `choice` is refused; empty = it is legal */
+    double seconds;                   /* of the plan, the other regions at their best */
+    size_t rank, of;                  /* 1 = the best of the region's legal choices */
+};
+/* The sketch is JSON: {"region": 0, "tile": {"m": 128, "k": {"block": 8, "thread": 1, "step": 8}},
+ * "threads": 256, "vector": 4, "primitives": ["warp-cooperative-summary"]}; what it leaves out is
+ * free.  A region of a plan document is a sketch too. */
+bool plan_why_not(const struct plan_view *view, const char *sketch, struct plan_why *out,
+                  struct err *err) MUST_USE;
+
+/* ---- plan_sweep.c: other shapes, other machines ---- */
+
+struct plan_point {
+    struct str at; /* "M=4096 N=128", "smem=32768" */
+    int64_t value; /* of what is varied; 0 for shapes */
+    bool flips;    /* the best plan is another than at the point before */
+    struct str why_none;
+    const struct plan *plan; /* NULL = none is legal */
+    struct str summary;
+    double seconds, sol_seconds;
+    double possible; /* legal plans */
+};
+struct plan_points {
+    const struct plan_point *items;
+    size_t count;
+};
+enum { PLAN_SHAPES_MAX = 256, PLAN_POINTS_MAX = 512 };
+
+/* Shapes parted by ';' or line ends, `#` begins a comment. */
+bool plan_shapes(const struct plan_task *task, struct str text, struct plan_points *out,
+                 struct err *err) MUST_USE;
+/* "smem=8K..256K": doubling from the first to the second, then each flip narrowed down to the
+ * first value that has it. */
+bool plan_vary(const struct plan_task *task, const char *text, struct plan_points *out,
+               struct err *err) MUST_USE;
+/* The machine, with at most so many bytes of shared memory for a block. */
+const struct machine *machine_with_smem_limit(struct arena *arena, const struct machine *machine,
+                                              int64_t bytes);
+
+/* ---- plan_text.c, plan_json.c ---- */
+
+struct plan_report {
+    const struct plan_view *view;
+    const struct plan_why *why;       /* NULL = not asked */
+    const struct plan_points *points; /* NULL = not asked */
+    const char *varied;               /* "shape", "smem", ... */
+    bool explain;
+};
+void plan_report_text(struct buf *out, const struct plan_report *report);
+void plan_report_json(struct json_writer *w, const struct plan_report *report);
+
+#endif

@@ -1,0 +1,79 @@
+#!/bin/sh
+# plan, from the command line: what is found, what it answers, and what is wrong input.
+set -u
+PROGRAM=${PROGRAM:-build/warpwright}
+scratch=build/scratch/cli-plan
+rm -rf "$scratch"
+mkdir -p "$scratch"
+failures=0
+
+bad() {
+    echo "$1"
+    shift
+    for file in "$@"; do sed 's/^/    | /' "$file"; done
+    failures=$((failures + 1))
+}
+holds() { grep -qF -- "$2" "$1" || bad "$1 does not hold: $2" "$1"; }
+plan() { # STATUS ARGUMENT...
+    wanted=$1
+    shift
+    "$PROGRAM" plan "$@" >"$scratch/out" 2>"$scratch/err"
+    got=$?
+    [ "$got" -eq "$wanted" ] || bad "status $got, wanted $wanted: plan $*" "$scratch/err"
+}
+
+softmax=kernels/ops/softmax.json matmul=kernels/ops/matmul.json
+
+# Every op of the library has a plan, and its document is the same twice.
+for spec in kernels/ops/*.json; do
+    plan 0 "$spec" --json --best 2
+    mv "$scratch/out" "$scratch/first"
+    plan 0 "$spec" --json --best 2
+    cmp -s "$scratch/first" "$scratch/out" || bad "$spec: two runs differ"
+    holds "$scratch/out" '"plan_report":1'
+done
+
+plan 0 $softmax --explain
+for text in rescaled-accumulation 'preservation: refused' 'online-state-update' \
+    'compositions: 4 generated, 0 of them refused' 'before limits' 'speed of light' \
+    'bytes of shared memory a block'; do
+    holds "$scratch/out" "$text"
+done
+plan 0 $matmul --why-not '{"tile": {"m": 256, "n": 256}}'
+holds "$scratch/out" 'refused by: registers a block'
+plan 0 $matmul --why-not '{"tile": {"m": 64, "n": 64}}'
+holds "$scratch/out" 'rank 1 among'
+plan 0 $softmax --shape 'M=4096,N=64; M=4096,N=4096' --best 1
+holds "$scratch/out" '* M=4096 N=4096'
+printf '# two shapes\nM=4096,N=64\nM=4096,N=128 # the same\n' >"$scratch/shapes"
+plan 0 $softmax --shapes "$scratch/shapes" --best 1
+holds "$scratch/out" '  M=4096 N=128'
+plan 0 $matmul --vary smem=8K..256K --best 1
+holds "$scratch/out" '* smem='
+plan 0 $matmul --smem-limit 16000 --best 1
+holds "$scratch/out" 'k 16 a block'
+plan 1 $matmul --smem-limit 1000
+holds "$scratch/out" 'no plan is legal: region 0'
+
+# Wrong commands: what is wrong on stderr, nothing on stdout.
+wrong() { # TEXT ARGUMENT...
+    text=$1
+    shift
+    plan 2 "$@"
+    holds "$scratch/err" "$text"
+    [ -s "$scratch/out" ] && bad "plan $* prints" "$scratch/out"
+}
+wrong 'an argument is missing'
+wrong 'no-such.json' no-such.json
+wrong 'there is no machine "z80"' $softmax --machine z80
+wrong 'it has m, n, k' $matmul --why-not '{"tile": {"q": 3}}'
+wrong 'did you mean "tile"' $matmul --why-not '{"tule": {"m": 3}}'
+wrong '--why-not' $matmul --why-not '{"tile"'
+wrong '--vary wants NAME=LOW..HIGH' $matmul --vary smem=lots
+wrong 'exclude each other' $softmax --shapes "$scratch/shapes" --shape M=1,N=1
+wrong '--vary goes with one shape' $softmax --shapes "$scratch/shapes" --vary smem=8K..9K
+wrong 'shape M=0,N=1' $softmax --shape 'M=0,N=1; M=1,N=1'
+wrong 'no shape is given' $softmax --shape ';'
+wrong '--best wants an integer from 1 to 64' $softmax --best 0
+
+[ "$failures" -eq 0 ]

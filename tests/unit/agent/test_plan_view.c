@@ -1,0 +1,240 @@
+/* `plan`: the k best against the whole product, why-not against the limits, flips of a sweep. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/plan_view.h"
+#include "tests/unit/solver/ir/plans.h"
+
+enum { ARENA_BYTES = 1 << 30, BEST = 40 };
+
+static struct plan_task task_named(struct arena *arena, const char *op, const char *machine)
+{
+    struct plan_task task = {.arena = arena, .bound = plans_op(arena, op)};
+
+    task.op = task.bound->op;
+    task.track = &task.op->tracks[0];
+    task.machine = plans_machine(arena, machine);
+    task.arch = str_copy(arena, task.machine->arch);
+    return task;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Each plan of the product, built and priced as a whole. */
+static void test_best_is_exact(void **state UNUSED)
+{
+    static const char *const ops[] = {"cross_entropy", "groupnorm", "batchnorm", "softmax"};
+    struct arena arena;
+    struct err err;
+
+    arena_init(&arena, ARENA_BYTES);
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        const struct plan_task task = task_named(&arena, ops[i], "h200-sxm");
+        struct plan_view view;
+        struct space space;
+        double *all;
+
+        assert_ok(plan_explore(&task, BEST, &view, &err));
+        assert_ok(plan_space(&arena, view.skeleton, task.bound, task.machine, SPACE_PLANS_MAX,
+                             &space, &err));
+        assert_true(space.complete && space.plan_count >= BEST);
+        all = arena_array(&arena, double, space.plan_count);
+        for (size_t k = 0; k < space.plan_count; k++) {
+            struct plan_cost cost;
+
+            cost_plan(&arena, space.plans[k], task.bound, task.machine, &cost);
+            all[k] = cost.seconds;
+        }
+        qsort(all, space.plan_count, sizeof(all[0]), by_value);
+        assert_int_equal(view.best_count, BEST);
+        for (size_t k = 0; k < BEST; k++) {
+            assert_true(view.best[k].limits.legal);
+            assert_true(fabs(view.best[k].cost.seconds - all[k]) <= 1e-12 * all[k]);
+            assert_true(k == 0 || !plans_equal(view.best[k - 1].plan, view.best[k].plan));
+        }
+    }
+    arena_release(&arena);
+}
+
+static void test_why_not(void **state UNUSED)
+{
+    static const struct {
+        const char *op, *sketch, *reason; /* empty = legal */
+        bool outside;
+    } cases[] = {
+        {"matmul", "{\"tile\":{\"m\":64,\"n\":64}}", "", false},
+        {"matmul", "{\"tile\":{\"m\":256,\"n\":256}}", "registers a block (estimate)", false},
+        {"matmul", "{\"tile\":{\"m\":48,\"n\":64}}", "", true},
+        {"matmul", "{\"tile\":{\"m\":2048}}", "threads multiply to", true},
+        {"matmul", "{\"tiles\":[{\"index\":\"k\",\"block\":512}]}", "along one side", true},
+        {"matmul", "{\"vector\":3}", "power of two", true},
+        {"matmul", "{\"primitives\":[\"tensor-core-tile\"]}", "uses tensor-core-tile", true},
+        {"softmax", "{\"threads\":96}", "warps beyond a power of two", true},
+        {"softmax", "{\"threads\":[32,1,1],\"vector\":8}", "bytes a vector access", false},
+        {"softmax", "{\"primitives\":[\"warp-cooperative-summary\",\"streaming-accumulation\"]}",
+         "", false},
+        {"cross_entropy", "{\"region\":1,\"threads\":64}", "", false},
+    };
+    struct arena arena;
+    struct err err;
+
+    arena_init(&arena, ARENA_BYTES);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct plan_task task = task_named(&arena, cases[i].op, "h200-sxm");
+        struct plan_view view;
+        struct plan_why why;
+
+        assert_ok(plan_explore(&task, 1, &view, &err));
+        assert_ok(plan_why_not(&view, cases[i].sketch, &why, &err));
+        assert_int_equal(why.outside, cases[i].outside);
+        assert_int_equal(why.reason.len == 0, cases[i].reason[0] == '\0');
+        if (why.reason.len > 0 &&
+            memmem(why.reason.at, why.reason.len, cases[i].reason, strlen(cases[i].reason)) == NULL)
+            fail_msg("%s: %.*s", cases[i].sketch, STR_ARG(why.reason));
+        if (why.reason.len == 0)
+            assert_true(why.seconds >= view.best[0].cost.seconds * (1 - 1e-12) && why.rank >= 1);
+    }
+    arena_release(&arena);
+}
+
+/* The best choice, spelled out, is legal and first. */
+static void test_best_ranks_first(void **state UNUSED)
+{
+    const char *sketch = "{\"threads\":512,\"vector\":4,\"primitives\":[\"reduction-tree\"],"
+                         "\"tile\":{\"n\":{\"block\":4096,\"thread\":8}}}";
+    struct arena arena;
+    struct plan_view view;
+    struct plan_why why;
+    struct err err;
+
+    arena_init(&arena, ARENA_BYTES);
+    const struct plan_task task = task_named(&arena, "softmax", "h200-sxm");
+    assert_ok(plan_explore(&task, 1, &view, &err));
+    assert_ok(plan_why_not(&view, sketch, &why, &err));
+    assert_int_equal(why.matching, 1);
+    assert_int_equal(why.rank, 1);
+    assert_int_equal(why.of, view.space.domains[0].count);
+    assert_true(fabs(why.seconds - view.best[0].cost.seconds) < 1e-15);
+    arena_release(&arena);
+}
+
+static void test_bad_sketches(void **state UNUSED)
+{
+    static const char *const sketches[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"tile\":{\"q\":3}}",
+        "{\"tile\":{\"m\":0}}",
+        "{\"tile\":{\"m\":{\"blok\":3}}}",
+        "{\"tiles\":[{\"block\":3}]}",
+        "{\"tile\":3}",
+        "{\"threads\":[1,2]}",
+        "{\"threads\":\"many\"}",
+        "{\"region\":7}",
+        "{\"primitives\":[\"tree\"]}",
+        "{\"vector\":1e99}",
+        "{\"depth\":2}",
+        "{\"tile\":{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1,"
+        "\"j\":1,\"k\":1,\"l\":1,\"m\":1}}",
+    };
+    struct arena arena;
+    struct plan_view view;
+    struct plan_why why;
+    struct err err;
+
+    arena_init(&arena, ARENA_BYTES);
+    const struct plan_task task = task_named(&arena, "matmul", "h200-sxm");
+    assert_ok(plan_explore(&task, 1, &view, &err));
+    for (size_t i = 0; i < COUNT_OF(sketches); i++)
+        if (plan_why_not(&view, sketches[i], &why, &err))
+            fail_msg("accepted: %s", sketches[i]);
+    arena_release(&arena);
+}
+
+/* At a flip the plan is new, and one less byte would not have had it. */
+static void test_flips_are_tight(void **state UNUSED)
+{
+    struct arena arena;
+    struct plan_points points;
+    struct err err;
+    size_t flips = 0;
+
+    arena_init(&arena, ARENA_BYTES);
+    const struct plan_task task = task_named(&arena, "matmul", "h200-sxm");
+    assert_ok(plan_vary(&task, "smem=8K..64K", &points, &err));
+    for (size_t i = 1; i < points.count; i++) {
+        struct plan_points before;
+        char text[64];
+
+        assert_true(points.items[i].value > points.items[i - 1].value);
+        assert_int_equal(points.items[i].flips,
+                         !plans_equal(points.items[i].plan, points.items[i - 1].plan));
+        if (!points.items[i].flips)
+            continue;
+        flips++;
+        snprintf(text, sizeof(text), "smem=%lld..%lld", (long long)points.items[i].value - 1,
+                 (long long)points.items[i].value);
+        assert_ok(plan_vary(&task, text, &before, &err));
+        assert_false(plans_equal(before.items[0].plan, points.items[i].plan));
+    }
+    assert_true(flips > 0);
+    arena_release(&arena);
+}
+
+static void test_ranges(void **state UNUSED)
+{
+    static const char *const bad[] = {
+        "smem",        "smem=",        "smem=8K",     "smem=8K..",   "smem=8K...9K",
+        "smem=9K..8K", "smem=1..8K",   "l1=1K..2K",   "smem=-1..8K", "smem=1K..99999999999999T",
+        "dram=1..2",   "smem=8X..16K", "smem=8K..9KK"};
+    struct arena arena;
+    struct plan_points points;
+    struct err err;
+
+    arena_init(&arena, ARENA_BYTES);
+    const struct plan_task task = task_named(&arena, "relu", "h200-sxm");
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        if (plan_vary(&task, bad[i], &points, &err))
+            fail_msg("accepted: %s", bad[i]);
+    assert_ok(plan_vary(&task, "sm_count=100..132", &points, &err));
+    assert_int_equal(points.items[0].value, 100);
+    assert_int_equal(points.items[points.count - 1].value, 132);
+    arena_release(&arena);
+}
+
+static void test_no_plan(void **state UNUSED)
+{
+    struct arena arena;
+    struct plan_view view;
+    struct plan_why why;
+    struct err err;
+
+    arena_init(&arena, ARENA_BYTES);
+    struct plan_task task = task_named(&arena, "matmul", "h200-sxm");
+    task.machine = machine_with_smem_limit(&arena, task.machine, 1000);
+    assert_ok(plan_explore(&task, 5, &view, &err));
+    assert_int_equal(view.best_count, 0);
+    assert_true(view.why_none.len > 0);
+    assert_ok(plan_why_not(&view, "{\"tile\":{\"m\":64}}", &why, &err));
+    assert_true(why.reason.len > 0 && why.refused[LIMIT_SHARED] > 0);
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_best_is_exact),    cmocka_unit_test(test_why_not),
+        cmocka_unit_test(test_best_ranks_first), cmocka_unit_test(test_bad_sketches),
+        cmocka_unit_test(test_flips_are_tight),  cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_no_plan),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
