@@ -37,6 +37,7 @@ int cmd_selftest(const struct command *self, int argc, char **argv);
 int cmd_doctor(const struct command *self, int argc, char **argv);
 int cmd_memory(const struct command *self, int argc, char **argv);
 int cmd_evaluate(const struct command *self, int argc, char **argv);
+int cmd_bench_solver(const struct command *self, int argc, char **argv);
 
 /* Parses the arguments; false when the command ends here (help, usage), with its *status. */
 bool command_begin(const struct opt_command *command, int argc, char **argv,

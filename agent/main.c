@@ -19,6 +19,7 @@ static const struct command commands[] = {
     {"selftest", cmd_selftest, "Try the emulator, or the checks on kernels that cheat"},
     {"memory", cmd_memory, "Show what a bank remembers"},
     {"evaluate", cmd_evaluate, "Judge bundles, on a GPU where there is one"},
+    {"bench-solver", cmd_bench_solver, "Measure the solvers, or compare with HW-WFC"},
     {"doctor", cmd_doctor, "Say what this machine has and what is missing"},
     {"help", cmd_help, "Explain a command"},
     {"version", cmd_version, "Print the version"},
@@ -38,7 +39,7 @@ static void print_usage(FILE *to)
           "Takes an op spec, makes CUDA kernels for it, and proves them right.\n\n",
           to);
     for (size_t i = 0; i < COUNT_OF(commands); i++)
-        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        fprintf(to, "  %-12s %s\n", commands[i].name, commands[i].summary);
     fputs("\nwarpwright help COMMAND explains one of them.\n", to);
 }
 
