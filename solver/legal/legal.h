@@ -5,10 +5,12 @@
  * solver/legal: what statements are, what may be done to them, and which plans a machine can hold.
  *
  *   structure.h  structures, preservations, primitives, composition; from the statements alone
+ *   rewrite.h    rewrites of an op into another that means the same
  *   limits.h     hard limits of a plan on a machine, with slack
  *   space.h      the plans that vary a skeleton inside the limits
  */
 #include "solver/legal/limits.h"
+#include "solver/legal/rewrite.h"
 #include "solver/legal/space.h"
 #include "solver/legal/structure.h"
 

@@ -1,7 +1,8 @@
 /*
  * Any text at all: it is refused, or its canonical document reads back to an op that prints the
  * same.  A text that does not start with '{' is taken as the lines of a body over fixed tensors.
- * What is accepted is also bound to another shape and counted.
+ * What is accepted is also bound to another shape and counted, brought to its normal form and
+ * rewritten in every way.
  */
 #include <stdint.h>
 #include <string.h>
@@ -11,10 +12,11 @@
 
 #include "solver/ir/count.h"
 #include "solver/ir/op.h"
+#include "solver/legal/legal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { ARENA_BYTES = 1 << 30, TEXT_BYTES = 16 << 20, LINES_MAX = 200 };
+enum { ARENA_BYTES = 1 << 30, TEXT_BYTES = 16 << 20, LINES_MAX = 200, REWRITTEN_MAX = 12 };
 
 static void put_tensor(struct json_writer *w, const char *name, const char *role, const char *dtype,
                        const char *one, const char *two)
@@ -132,6 +134,22 @@ static void check_op(struct arena *arena, const struct op *op)
     }
 }
 
+/* The results were parsed, so they are well-formed; a refusal has its reason. */
+static void check_rewrites(struct arena *arena, const struct op *op)
+{
+    const struct op *normal;
+    struct err err;
+    size_t count;
+    const struct rewrite *all = rewrite_list(arena, op, 4, &count);
+    if (!op_normal(arena, op, &normal, &err))
+        ASSERT(err.text[0] != '\0');
+    for (size_t i = 0; i < count; i++) {
+        struct rewritten out;
+        preserve_apply(arena, op, &all[i], &out);
+        ASSERT(out.text.len > 0 && (out.op == NULL || out.bound_scale >= 1));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena arena;
@@ -144,6 +162,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         text = around_body(&arena, text);
     if (op_parse(&arena, text, "fuzz", NULL, &op, &err))
         check_op(&arena, op);
+    if (op != NULL && op->stmt_count <= REWRITTEN_MAX)
+        check_rewrites(&arena, op);
     arena_release(&arena);
     return 0;
 }

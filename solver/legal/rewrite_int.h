@@ -1,0 +1,106 @@
+#ifndef SOLVER_LEGAL_REWRITE_INT_H
+#define SOLVER_LEGAL_REWRITE_INT_H
+
+#include "solver/legal/rewrite.h"
+
+/*
+ * Shared by the files behind preserve_apply.
+ *
+ *   draft.c    an op being changed, and expressions
+ *   normal.c   what means nothing is taken away
+ *   rewrite.c  the rules of one statement: inline, hoist, split
+ *   rescale.c  the rules of several: rescale, centre
+ */
+struct draft {
+    struct arena *arena;
+    struct op op; /* its arrays are the draft's own */
+    struct tensor *tensors;
+    struct stmt *stmts;
+    struct seq *seqs;
+    size_t tensor_room, stmt_room;
+    struct str why; /* of a refusal; empty = none */
+};
+
+void draft_begin(struct draft *d, struct arena *arena, const struct op *op);
+/* Statements that no output needs go; then printed and parsed again, which infers types. */
+bool draft_finish(struct draft *d, const struct op **out, struct err *err) MUST_USE;
+/* Notes why and returns false. */
+#define refuse(d, ...) err_failed(draft_refuse((d), __VA_ARGS__))
+bool draft_refuse(struct draft *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* A name that nothing has, from `hint` and a number. */
+struct str draft_name(struct draft *d, const char *hint);
+/* A temporary over the free loops. */
+size_t draft_temporary(struct draft *d, const char *hint, enum dtype dtype,
+                       const struct loop *loops, size_t free_count);
+void draft_insert(struct draft *d, size_t at, const struct stmt *stmt);
+/* Neither in a sequential block, nor a scatter, nor a scan. */
+bool is_straight(const struct stmt *stmt);
+
+/* ---- expressions ---- */
+
+const struct expr *expr_index(struct arena *arena, size_t loop);
+const struct expr *expr_int(struct arena *arena, int64_t value);
+const struct expr *expr_real(struct arena *arena, double value);
+const struct expr *expr_call(struct arena *arena, enum expr_op op, const struct expr *a,
+                             const struct expr *b, const struct expr *c);
+/* tensor[loops...] at plain loops. */
+const struct expr *expr_at(struct arena *arena, size_t tensor, const size_t *loops, size_t rank);
+/* NULL when it has an operation that statements do not. */
+const struct expr *expr_of_formula(struct draft *d, const struct formula *formula);
+
+/* Loops replaced; by_loop[i] NULL = a bug.  Reads at `guarded` (OP_NONE = none) get a pad, for what
+ * replaces it may leave the tensor. */
+const struct expr *expr_replaced(struct arena *arena, const struct expr *expr,
+                                 const struct expr *const *by_loop, size_t guarded);
+/* With plain maps in place of reads of them, as deep as it goes; NULL: over REWRITE_NODES_MAX. */
+const struct expr *expr_expanded(struct arena *arena, const struct op *op, const struct expr *expr);
+/* The same but for loops: of[i], by loop of `a`, is b's; OP_NONE = not met yet, filled. */
+bool expr_matches(const struct expr *a, const struct expr *b, size_t *of);
+bool expr_same(const struct expr *a, const struct expr *b);
+/* Does it use one of the loops from `from` on? */
+bool expr_varies(const struct expr *expr, size_t from);
+size_t expr_reads_of(const struct expr *expr, size_t tensor);
+size_t expr_nodes(const struct expr *expr);
+
+/* ---- parts of an index ---- */
+
+/* A reduction's loops with one of them cut: the free ones, the part, then the reduced ones with
+ * what runs inside the part in its place. */
+struct parts {
+    struct loop loops[OP_LOOPS_MAX];
+    size_t free_count, loop_count;            /* of the statement over the parts */
+    size_t part;                              /* loop: which part; = free_count - 1 */
+    size_t inner;                             /* loop: where in it */
+    const struct expr *by_loop[OP_LOOPS_MAX]; /* of the old statement, for expr_replaced */
+    const struct expr *inside;                /* part * block + inner < extent */
+    const struct expr *count;                 /* iterations of all reduced loops in the part */
+    size_t cut;                               /* the old loop */
+};
+bool parts_of(struct draft *d, const struct stmt *stmt, size_t loop, int64_t block,
+              struct str part_name, struct str inner_name, struct parts *out);
+/* where(inside, value in the new loops, neutral) */
+const struct expr *parts_value(struct draft *d, const struct parts *parts, const struct expr *value,
+                               const struct expr *neutral);
+/* The merge: target[free] = op(part) value. */
+struct stmt parts_merge(struct draft *d, const struct stmt *stmt, const struct parts *parts,
+                        enum reduce_op op, const struct expr *value);
+struct stmt parts_stmt(struct draft *d, const struct parts *parts, size_t target, enum reduce_op op,
+                       const struct expr *value);
+/* tensor at the free loops of the parts, in the statement over parts and in its merge alike. */
+const struct expr *parts_read(struct draft *d, const struct parts *parts, size_t tensor);
+
+/* ---- the rules; false = refused ---- */
+
+bool rewrite_rescale(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_centre(struct draft *d, const struct rewrite *rewrite);
+
+/* Factors of a product, through quotients: numerators and denominators. */
+enum { FACTORS_MAX = 16 };
+struct factors {
+    const struct expr *above[FACTORS_MAX], *below[FACTORS_MAX];
+    size_t above_count, below_count;
+};
+bool factors_of_product(const struct expr *expr, struct factors *out);
+
+#endif
