@@ -158,6 +158,7 @@ static bool run(struct campaign *c, struct err *err)
 
         if (is_over(c, &next, &result->stop))
             return true;
+        result->stop = STOP_INTERRUPTED;
         if (!attempt_run(c, &next, err))
             return false;
         if (is_better(c, &next))

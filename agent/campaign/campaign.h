@@ -87,9 +87,9 @@ struct campaign_options {
 struct campaign_result {
     struct campaign_attempt attempts[CAMPAIGN_ATTEMPTS_MAX];
     size_t count;
-    size_t best;    /* SIZE_MAX = none was accepted */
-    struct sol sol; /* speed of light at the target */
-    enum stop stop;
+    size_t best;     /* SIZE_MAX = none was accepted */
+    struct sol sol;  /* speed of light at the target */
+    enum stop stop;  /* STOP_INTERRUPTED after a failure */
     int64_t drifted; /* answers from tape to another prompt than recorded */
 };
 
