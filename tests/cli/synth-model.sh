@@ -191,6 +191,7 @@ wrong 'no such bank' --llm none --bank ''
 wrong 'not a database' --llm none --bank "$SPEC"
 wrong 'another --prompt-tokens' --replay "$scratch/tape.jsonl" --seed 7 --bank "$scratch/b.db" \
     --prompt-tokens 30000
+wrong 'prints no JSON' --show-prompt --json
 wrong '(interrupted)' --replay "$scratch/tape.jsonl" --prompt-tokens 1000
 "$PROGRAM" memory check --json --bank "$scratch/a.db" 2>"$scratch/wrong" && bad 'check has no JSON'
 "$PROGRAM" memory show 12 --bank "$scratch/a.db" 2>"$scratch/wrong" && bad 'two digits are no id'
