@@ -105,6 +105,8 @@ static bool prepare(struct synthesis *s, struct err *err)
     const struct synth_args *args = s->args;
     struct campaign_options *o = &s->options;
 
+    if (args->show_prompt && args->common.json)
+        return err_raise(err, ERR_USAGE, "--show-prompt prints no JSON");
     if (!find_task(s, err))
         return false;
     o->secret = s->session.secret;

@@ -168,6 +168,7 @@ static bool ask(const struct campaign *c, struct campaign_attempt *attempt, stru
         no_kernel(c, attempt, VALIDITY_INFRASTRUCTURE, "no answer: ", err->text);
         return true;
     }
+    attempt->drifted = reply.drifted;
     attempt->tokens_in = reply.usage.input_tokens;
     attempt->tokens_out = reply.usage.output_tokens;
     take_reply(c, attempt, &reply);

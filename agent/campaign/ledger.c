@@ -303,6 +303,10 @@ bool ledger_verdict(const struct ledger *l, const struct campaign_attempt *attem
            explain_attempt(err, attempt->number, "has another verdict");
 }
 
+/* By truncated, drifted. */
+static const char *const exchange_status[2][2] = {{"answered", "answered, drifted"},
+                                                  {"truncated", "truncated, drifted"}};
+
 /* One transaction: an exchange whose answer was lost would stand in the way of the next answer. */
 bool ledger_exchange(const struct ledger *l, const struct campaign_attempt *attempt,
                      const struct llm_reply *reply, struct str tape, struct str request,
@@ -318,7 +322,7 @@ bool ledger_exchange(const struct ledger *l, const struct campaign_attempt *atte
         .request = request,
         .tape = json_text_clean(l->arena, tape),
         .tape_line = reply->tape_line,
-        .status = reply->truncated ? STR_LIT("truncated") : STR_LIT("answered"),
+        .status = str_from(exchange_status[reply->truncated][reply->drifted]),
         .model = json_text_clean(l->arena, reply->model),
         .tokens_in = reply->usage.input_tokens,
         .tokens_out = reply->usage.output_tokens,
@@ -369,6 +373,21 @@ static bool recall_kernel(const struct ledger *l, struct campaign_attempt *attem
            err_context(err, "the bank's kernel %.*s", STR_ARG(row.id));
 }
 
+/* Drift is told of a recalled answer as of a new one. */
+static bool recall_exchange(const struct ledger *l, struct campaign_attempt *attempt,
+                            struct err *err)
+{
+    struct exchange_row row;
+    bool found;
+
+    if (!exchange_row_read(l->bank, l->arena, id_of(l, attempt->number, "exchange"), &row, &found,
+                           err))
+        return false;
+    for (int truncated = 0; found && truncated < 2; truncated++)
+        attempt->drifted |= str_equal(row.status, str_from(exchange_status[truncated][1]));
+    return true;
+}
+
 static bool recall_verdict(const struct ledger *l, struct campaign_attempt *attempt, bool *found,
                            struct err *err)
 {
@@ -391,6 +410,6 @@ bool ledger_recall(const struct ledger *l, struct campaign_attempt *attempt, str
     *out = (struct recalled){0};
     if (l->bank == NULL)
         return true;
-    return recall_kernel(l, attempt, &out->kernel, err) &&
+    return recall_exchange(l, attempt, err) && recall_kernel(l, attempt, &out->kernel, err) &&
            recall_verdict(l, attempt, &out->verdict, err);
 }

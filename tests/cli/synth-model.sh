@@ -127,6 +127,14 @@ diff -r "$scratch/out.fresh" "$scratch/out.again" >"$scratch/diff" ||
     bad 'from the bank, other files are written' "$scratch/diff"
 [ -s "$scratch/out.again/kernel.cubin" ] || bad 'no cubin of the best attempt'
 
+# Also where the prompts are no longer the recorded ones.
+for run in 1 2; do
+    "$PROGRAM" synth $SPEC --replay "$scratch/tape.jsonl" --seed 8 --shape n=100 \
+        --bank "$scratch/drift.db" >"$scratch/drift.$run" 2>/dev/null
+done
+holds "$scratch/drift.1" '4 answers were recorded for a prompt that has been reworded since'
+cmp -s "$scratch/drift.1" "$scratch/drift.2" || bad 'drift is forgotten' "$scratch/drift.2"
+
 # Two at once, from the making of the bank on; and a bank whose maker was killed before he began.
 for bank in "$scratch/c.db" "$scratch/d.db" "$scratch/e.db"; do
     for run in 1 2; do
@@ -183,6 +191,7 @@ wrong 'no such bank' --llm none --bank ''
 wrong 'not a database' --llm none --bank "$SPEC"
 wrong 'another --prompt-tokens' --replay "$scratch/tape.jsonl" --seed 7 --bank "$scratch/b.db" \
     --prompt-tokens 30000
+wrong 'prints no JSON' --show-prompt --json
 wrong '(interrupted)' --replay "$scratch/tape.jsonl" --prompt-tokens 1000
 "$PROGRAM" memory check --json --bank "$scratch/a.db" 2>"$scratch/wrong" && bad 'check has no JSON'
 "$PROGRAM" memory show 12 --bank "$scratch/a.db" 2>"$scratch/wrong" && bad 'two digits are no id'

@@ -210,7 +210,7 @@ static void test_answer(void **state UNUSED)
     struct err err;
     struct arena paths;
     struct recalled found;
-    const struct llm_reply reply = {.tape_line = 1};
+    const struct llm_reply reply = {.tape_line = 1, .drifted = true};
     const struct str tape = STR_LIT("t"), request = STR_LIT("r");
     arena_init(&paths, 1 << 20);
     set_scene(&s, bank_path(&paths, "answer.db"));
@@ -225,6 +225,7 @@ static void test_answer(void **state UNUSED)
         assert_ok(ledger_recall(&s.ledger, &back, &found, &err));
         assert_int_equal(found.kernel, number == 1);
         assert_int_equal(found.verdict, number == 2);
+        assert_true(back.drifted);
     }
     struct campaign_attempt other = attempt_of(&s, 1, "void j();");
     assert_false(ledger_exchange(&s.ledger, &other, &(struct llm_reply){.tape_line = 2}, tape,
