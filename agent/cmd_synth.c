@@ -70,6 +70,19 @@ static bool find_gpu(struct synthesis *s)
     return s->driver.gpu_count > 0;
 }
 
+/* A new bank is named after its file; of a long name the beginning. */
+static struct str bank_name_of(struct arena *arena, const char *path)
+{
+    struct str name = json_text_clean(arena, str_from(path_base(path)));
+
+    if (name.len > BANK_NAME_BYTES_MAX) {
+        name.len = BANK_NAME_BYTES_MAX;
+        while (name.len > 0 && ((unsigned char)name.at[name.len] & 0xc0) == 0x80)
+            name.len--;
+    }
+    return name;
+}
+
 static bool open_bank(struct synthesis *s, struct err *err)
 {
     const char *path = s->args->bank;
@@ -78,7 +91,7 @@ static bool open_bank(struct synthesis *s, struct err *err)
     if (path == NULL)
         return true;
     /* A file that is there may still be empty: its maker was killed, or is at it. */
-    options.name = json_text_clean(s->session.arena, str_from(path_base(path)));
+    options.name = bank_name_of(s->session.arena, path);
     return bank_open(s->session.arena, path, &options, &s->options.bank, err);
 }
 

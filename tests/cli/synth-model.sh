@@ -153,6 +153,11 @@ done
 "$PROGRAM" synth $SPEC --llm none --seed 7 --bank "$scratch/empty.db" --attempts 3 \
     >"$scratch/none" 2>&1 || bad 'more attempts than before are refused' "$scratch/none"
 
+long=$(printf 'é%.0s' 1 2 3 4 5 6 7 8 9 10)
+long=x$long$long$long$long$long$long$long
+"$PROGRAM" synth $SPEC --llm none --seed 7 --bank "$scratch/$long" >"$scratch/none" 2>&1 ||
+    bad 'a long file name is refused' "$scratch/none"
+
 # A kernel that is right, but not where it is wanted.
 sed 's/\(guard[\\": ]*\)true/\1n == 3/' \
     "$scratch/tape.jsonl" >"$scratch/guard.jsonl"
