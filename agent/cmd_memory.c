@@ -81,9 +81,12 @@ static bool log_attempt(struct look *l, const struct attempt_row *attempt, struc
     buf_printf(&l->text, "  %3" PRId64 "  ", attempt->number);
     escape_print(&l->text, attempt->writer, REASON_BYTES);
     for (size_t i = 0; i < count; i++) {
-        buf_printf(&l->text, "  %.*s", STR_ARG(verdicts[i].validity));
-        if (!str_equal(verdicts[i].timing, STR_LIT("none")))
-            buf_printf(&l->text, ", %.*s", STR_ARG(verdicts[i].timing));
+        buf_text(&l->text, "  ");
+        escape_print(&l->text, verdicts[i].validity, REASON_BYTES);
+        if (!str_equal(verdicts[i].timing, STR_LIT("none"))) {
+            buf_text(&l->text, ", ");
+            escape_print(&l->text, verdicts[i].timing, REASON_BYTES);
+        }
         buf_printf(&l->text, "  %" PRId64 " checks on ", verdicts[i].checks);
         escape_print(&l->text, verdicts[i].executor, REASON_BYTES);
         if (!str_equal(verdicts[i].validity, STR_LIT("accepted"))) {
@@ -249,6 +252,18 @@ static void complain(struct look *l, const char *table, struct str id, const cha
     l->status = EXIT_FAILED;
 }
 
+/* One that never meant anything was stored as a string. */
+static void check_manifest(struct look *l, const struct kernel_row *row)
+{
+    const struct json *json;
+    const struct manifest *manifest;
+    struct err why;
+
+    if (!json_parse(l->arena, row->manifest, "manifest", &json, &why) ||
+        (json->kind != JSON_STRING && !manifest_parse(l->arena, json, &manifest, &why)))
+        complain(l, "kernel", row->id, why.text);
+}
+
 static bool check_kernels(struct look *l, size_t *count, struct err *err)
 {
     const struct kernel_row *rows;
@@ -262,6 +277,7 @@ static bool check_kernels(struct look *l, size_t *count, struct err *err)
         hash_hex(&hash, hex);
         if (!str_equal(rows[i].hash, str_from(hex)))
             complain(l, "kernel", rows[i].id, "the source is not the one that was stored");
+        check_manifest(l, &rows[i]);
     }
     return true;
 }
@@ -333,12 +349,17 @@ static look_fn *look_of(const struct memory_args *args, const char *const *posit
     } verbs[] = {
         {"log", show_log, show_rows, 1},
         {"show", show_row, show_row, 2},
-        {"check", show_check, show_check, 1},
+        {"check", show_check, NULL, 1},
     };
 
     for (size_t i = 0; i < COUNT_OF(verbs); i++)
-        if (strcmp(positional[0], verbs[i].name) == 0 && count == verbs[i].count)
-            return args->common.json ? verbs[i].json : verbs[i].plain;
+        if (strcmp(positional[0], verbs[i].name) == 0 && count == verbs[i].count) {
+            look_fn *show = args->common.json ? verbs[i].json : verbs[i].plain;
+
+            if (show == NULL)
+                err_failed(err_raise(err, ERR_USAGE, "memory %s prints no JSON", verbs[i].name));
+            return show;
+        }
     err_failed(err_raise(err, ERR_USAGE, "say memory log, memory show ID or memory check"));
     return NULL;
 }

@@ -70,6 +70,19 @@ static bool find_gpu(struct synthesis *s)
     return s->driver.gpu_count > 0;
 }
 
+/* A new bank is named after its file; of a long name the beginning. */
+static struct str bank_name_of(struct arena *arena, const char *path)
+{
+    struct str name = json_text_clean(arena, str_from(path_base(path)));
+
+    if (name.len > BANK_NAME_BYTES_MAX) {
+        name.len = BANK_NAME_BYTES_MAX;
+        while (name.len > 0 && ((unsigned char)name.at[name.len] & 0xc0) == 0x80)
+            name.len--;
+    }
+    return name;
+}
+
 static bool open_bank(struct synthesis *s, struct err *err)
 {
     const char *path = s->args->bank;
@@ -77,8 +90,8 @@ static bool open_bank(struct synthesis *s, struct err *err)
 
     if (path == NULL)
         return true;
-    if (!file_exists(path))
-        options.name = json_text_clean(s->session.arena, str_from(path_base(path)));
+    /* A file that is there may still be empty: its maker was killed, or is at it. */
+    options.name = bank_name_of(s->session.arena, path);
     return bank_open(s->session.arena, path, &options, &s->options.bank, err);
 }
 
@@ -105,6 +118,8 @@ static bool prepare(struct synthesis *s, struct err *err)
     const struct synth_args *args = s->args;
     struct campaign_options *o = &s->options;
 
+    if (args->show_prompt && args->common.json)
+        return err_raise(err, ERR_USAGE, "--show-prompt prints no JSON");
     if (!find_task(s, err))
         return false;
     o->secret = s->session.secret;
@@ -112,6 +127,8 @@ static bool prepare(struct synthesis *s, struct err *err)
     o->reply_tokens_max = args->reply_tokens_max;
     if (args->show_prompt)
         return true;
+    if (args->common.out != NULL && !file_make_dirs(args->common.out, err))
+        return false;
     if (!session_model(&s->session, &args->model, &o->llm, err) ||
         !session_compiler(&s->session, err) || !open_bank(s, err))
         return false;
@@ -130,6 +147,21 @@ static bool prepare(struct synthesis *s, struct err *err)
 
 /* ---- results ---- */
 
+/* The bank keeps no PTX and no cubin; of a kernel from there they are made anew, mostly from the
+ * cache. */
+static bool compile_again(struct synthesis *s, struct campaign_attempt *a, struct err *err)
+{
+    const struct compile_request request = {a->candidate.text, .arch = s->options.arch};
+    struct compile_result result;
+
+    if (!a->recalled || a->verdict.gate <= GATE_COMPILE)
+        return true;
+    if (!compiler_compile(s->session.compiler, s->session.arena, &request, &result, err))
+        return err_context(err, "compile attempt %" PRId64, a->number);
+    a->products = (struct check_products){result.ptx, result.cubin, result.log};
+    return true;
+}
+
 static bool write_attempt(struct synthesis *s, const struct campaign_attempt *a, const char *folder,
                           struct err *err)
 {
@@ -146,7 +178,7 @@ static bool write_attempt(struct synthesis *s, const struct campaign_attempt *a,
 
 static bool write_all(struct synthesis *s, struct err *err)
 {
-    const struct campaign_result *result = &s->result;
+    struct campaign_result *result = &s->result;
     const char *out = s->args->common.out;
 
     if (out == NULL)
@@ -155,20 +187,29 @@ static bool write_all(struct synthesis *s, struct err *err)
         char name[32];
 
         snprintf(name, sizeof(name), "attempt-%zu", i + 1);
-        if (!write_attempt(s, &result->attempts[i], path_join(s->session.arena, out, name), err))
+        if (!compile_again(s, &result->attempts[i], err) ||
+            !write_attempt(s, &result->attempts[i], path_join(s->session.arena, out, name), err))
             return false;
     }
     return result->best == SIZE_MAX || write_attempt(s, &result->attempts[result->best], out, err);
 }
 
-static void print_results(struct synthesis *s)
+static void print_results(struct synthesis *s, bool written)
 {
-    struct str text = s->args->common.json ? synth_json(s->session.arena, &s->options, &s->result)
-                                           : synth_table(s->session.arena, &s->options, &s->result,
-                                                         s->args->common.out);
+    const char *out = written ? s->args->common.out : NULL;
+    struct str text = s->args->common.json
+                          ? synth_json(s->session.arena, &s->options, &s->result)
+                          : synth_table(s->session.arena, &s->options, &s->result, out);
 
     fwrite(text.at, 1, text.len, stdout);
     fflush(stdout);
+}
+
+/* Whatever kept it from trying is told apart from a kernel that was not accepted. */
+static int failed(const struct command *self, const struct err *err)
+{
+    (void)command_failed(self->name, err);
+    return EXIT_USAGE;
 }
 
 static int print_prompt(struct synthesis *s, const struct command *self, struct err *err)
@@ -176,7 +217,7 @@ static int print_prompt(struct synthesis *s, const struct command *self, struct 
     struct prompt prompt;
 
     if (!campaign_first_prompt(s->session.arena, &s->options, &prompt, err))
-        return command_failed(self->name, err);
+        return failed(self, err);
     printf("==== system ====\n%.*s\n==== user ====\n%.*s\n", STR_ARG(prompt.system),
            STR_ARG(prompt.user));
     fprintf(stderr, "at most %" PRId64 " tokens, %zu parts shortened or left out\n", prompt.tokens,
@@ -190,16 +231,21 @@ static int print_prompt(struct synthesis *s, const struct command *self, struct 
 static int run_campaign(struct synthesis *s, const struct command *self, struct err *err)
 {
     const bool ok = campaign_run(s->session.arena, &s->options, &s->result, err);
+    int status = EXIT_DONE;
     struct err write_err;
 
     progress_end(&s->progress);
     if (ok || s->result.count > 0) {
-        print_results(s);
-        if (!write_all(s, &write_err))
-            return command_failed(self->name, &write_err);
+        const bool written = write_all(s, &write_err);
+
+        print_results(s, written);
+        if (!written)
+            status = failed(self, &write_err);
     }
     if (!ok)
-        return command_failed(self->name, err);
+        return failed(self, err);
+    if (status != EXIT_DONE)
+        return status;
     return s->result.best == SIZE_MAX ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -214,7 +260,7 @@ static int synth(const struct command *self, const struct synth_args *args)
     s = arena_new(&arena, struct synthesis);
     s->args = args;
     if (!session_begin(&s->session, &arena, &args->common, &err) || !prepare(s, &err))
-        status = command_failed(self->name, &err);
+        status = failed(self, &err);
     else if (args->show_prompt)
         status = print_prompt(s, self, &err);
     else
@@ -237,8 +283,8 @@ static const char synth_help[] =
     "the same of each in attempt-N/.\n\n"
     "The key of the model's server is read from WARPWRIGHT_API_KEY, for api.openai.com also from\n"
     "OPENAI_API_KEY, or from --key-file.\n\n"
-    "Exit status: 0 a kernel was accepted, 1 none was, 2 usage, malformed input or a server that\n"
-    "refuses.\n\n"
+    "Exit status: 0 a kernel was accepted, 1 none was, 2 usage, malformed input, a bank that\n"
+    "cannot be used or a server that refuses.\n\n"
     "    warpwright synth kernels/ops/softmax.json --llm none --out out/softmax\n"
     "    warpwright synth kernels/ops/softmax.json --replay tests/tapes/softmax.jsonl\n"
     "    warpwright synth kernels/ops/softmax.json --llm http://127.0.0.1:8000/v1 --model M \\\n"

@@ -3,9 +3,28 @@
  */
 #include <string.h>
 
+#include "base/escape.h"
+
 #include "agent/agent.h"
 
-enum { HELP_BYTES_MAX = 64 << 10 };
+enum { HELP_BYTES_MAX = 64 << 10, LINE_BYTES_MAX = 4 * ERR_TEXT_BYTES, ARENA_BYTES = 1 << 20 };
+
+/* An error may quote a stranger's file, over several lines. */
+static void print_error(const struct err *err)
+{
+    struct str rest = str_from(err->text), line;
+    struct arena arena;
+
+    arena_init(&arena, ARENA_BYTES);
+    while (str_next_line(&rest, &line)) {
+        struct buf text;
+
+        buf_init(&text, &arena, LINE_BYTES_MAX);
+        escape_print(&text, line, LINE_BYTES_MAX);
+        fprintf(stderr, "%.*s\n", STR_ARG(buf_view(&text)));
+    }
+    arena_release(&arena);
+}
 
 static bool asks_for_help(int argc, char **argv)
 {
@@ -34,7 +53,8 @@ bool command_begin(const struct opt_command *command, int argc, char **argv,
     }
     if (opt_parse(command, argc, argv, positional, count, &err))
         return true;
-    fprintf(stderr, "warpwright: %s\n", err.text);
+    fputs("warpwright: ", stderr);
+    print_error(&err);
     *status = EXIT_USAGE;
     return false;
 }
@@ -42,7 +62,8 @@ bool command_begin(const struct opt_command *command, int argc, char **argv,
 int command_failed(const char *name, const struct err *err)
 {
     fflush(stdout);
-    fprintf(stderr, "warpwright %s: %s\n", name, err->text);
+    fprintf(stderr, "warpwright %s: ", name);
+    print_error(err);
     switch (err->code) {
     case ERR_IO:
     case ERR_USAGE:

@@ -98,6 +98,17 @@ static int cmd_version(const struct command *self, int argc, char **argv)
     return EXIT_DONE;
 }
 
+/* Results that reached nobody, as on a full disk, are no results. */
+static int flushed(const struct command *command, int status)
+{
+    struct err err;
+
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    err_failed(err_raise(&err, ERR_IO, "what was printed could not be written"));
+    return command_failed(command->name, &err);
+}
+
 int main(int argc, char **argv)
 {
     const struct command *command;
@@ -113,5 +124,5 @@ int main(int argc, char **argv)
     command = command_find(strcmp(argv[1], "--version") == 0 ? "version" : argv[1]);
     if (command == NULL)
         return unknown_command(argv[1]);
-    return command->run(command, argc - 1, argv + 1);
+    return flushed(command, command->run(command, argc - 1, argv + 1));
 }

@@ -1,6 +1,7 @@
 /*
  * What a verified candidate leaves in a folder.  Each file is replaced as a whole, so an
- * interrupted run leaves old or new files, never halves.
+ * interrupted run leaves old or new files, never halves; what this candidate has not got, an
+ * earlier one does not leave either.
  */
 #include "base/file.h"
 #include "base/json.h"
@@ -79,9 +80,11 @@ bool products_write(struct arena *arena, const char *folder, const struct produc
 
     if (!file_make_dirs(folder, err))
         return false;
-    for (size_t i = 0; i < COUNT_OF(files); i++)
-        if (files[i].data.len > 0 &&
-            !file_write(path_join(arena, folder, files[i].name), files[i].data, err))
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        const char *path = path_join(arena, folder, files[i].name);
+
+        if (files[i].data.len > 0 ? !file_write(path, files[i].data, err) : !file_remove(path, err))
             return false;
+    }
     return true;
 }

@@ -93,9 +93,8 @@ struct str synth_table(struct arena *arena, const struct campaign_options *optio
     best_text(&text, result, out);
     buf_printf(&text, " (%s)\n", stop_name(result->stop));
     if (result->drifted > 0)
-        buf_printf(&text,
-                   "%" PRId64 " answers were recorded for a prompt that has been reworded since\n",
-                   result->drifted);
+        buf_printf(&text, "%" PRId64 " %s recorded for a prompt that has been reworded since\n",
+                   result->drifted, result->drifted == 1 ? "answer was" : "answers were");
     return buf_view(&text);
 }
 

@@ -20,6 +20,9 @@ bool file_write(const char *path, struct str data, struct err *err) MUST_USE;
 /* Append one record and sync it. */
 bool file_append(const char *path, struct str data, struct err *err) MUST_USE;
 
+/* Of what is not there too. */
+bool file_remove(const char *path, struct err *err) MUST_USE;
+
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
 

@@ -45,8 +45,13 @@ struct query {
 
 static bool fail(const struct bank *bank, struct err *err, const char *doing)
 {
-    return err_raise(err, ERR_DATABASE, "%s: %s: %s", bank->path, doing,
-                     sqlite3_errmsg(bank->handle));
+    const bool read_only = (sqlite3_errcode(bank->handle) & 0xff) == SQLITE_READONLY;
+
+    return err_raise(err, ERR_DATABASE, "%s: %s: %s%s", bank->path, doing,
+                     sqlite3_errmsg(bank->handle),
+                     read_only ? "; even to be read, a bank must lie in a folder that can be "
+                                 "written: copy it to one"
+                               : "");
 }
 
 static bool execute(struct bank *bank, const char *sql, struct err *err)
@@ -213,7 +218,7 @@ static bool same_row(struct query *query, const struct table *table, const void 
     if (!bank_read(query->bank, arena, table, id, old, &found, err))
         return false;
     if (!found || !str_equal(row_text(arena, table, old), row_text(arena, table, row)))
-        return err_raise(err, ERR_DATABASE, "%s: another %s has the id %.*s", query->bank->path,
+        return err_raise(err, ERR_SEMANTIC, "%s: another %s has the id %.*s", query->bank->path,
                          table->name, STR_ARG(id));
     return true;
 }
@@ -542,8 +547,43 @@ static bool run_check(struct bank *bank, const char *sql, struct err *err)
     return ok;
 }
 
+/* What is stored keeps the rules by which it was added. */
+static bool check_stored(struct query *query, const struct table *table, struct err *err)
+{
+    struct arena arena;
+    struct err why;
+    arena_init(&arena, (size_t)64 * JSON_BYTES_MAX);
+    void *row = arena_alloc(&arena, 1, table->row_bytes, alignof(max_align_t));
+    read_row(query, &arena, table, row);
+    bool ok = row_check(table, row, &why);
+    if (!ok) {
+        struct str id = *(const struct str *)row_at(row, &table->columns[0]);
+        err_raise(err, ERR_DATABASE, "%s: %s %.10s: %s", query->bank->path, table->name, id.at,
+                  why.text);
+    }
+    arena_release(&arena);
+    return ok;
+}
+
+static bool check_rows(struct bank *bank, const struct table *table, struct err *err)
+{
+    struct query query;
+    bool more = true;
+    query_init(&query, bank);
+    bool ok = select_rows(&query, table, NULL, (struct str){NULL, 0}, err);
+    while (ok && more)
+        ok = step(&query, &more, err) && (!more || check_stored(&query, table, err));
+    query_release(&query);
+    return ok;
+}
+
 bool bank_check(struct bank *bank, struct err *err)
 {
-    return run_check(bank, "PRAGMA integrity_check(1)", err) &&
-           run_check(bank, "PRAGMA foreign_key_check", err);
+    if (!run_check(bank, "PRAGMA integrity_check(1)", err) ||
+        !run_check(bank, "PRAGMA foreign_key_check", err))
+        return false;
+    for (size_t i = 0; i < TABLE_COUNT; i++)
+        if (!check_rows(bank, table_at((enum table_id)i), err))
+            return false;
+    return true;
 }

@@ -16,8 +16,9 @@
  * memory: the bank, one SQLite file, and the rows in it.
  *
  * Rows are only ever added.  Adding a row that is there already, clock values aside, does nothing;
- * adding another row under the same id is an error.  So resumed runs and merges may repeat what
- * they did.  Plans, manifests and verdicts are documents here: stored, never interpreted.
+ * adding another row under the same id is an error (ERR_SEMANTIC).  So resumed runs and merges may
+ * repeat what they did.  Plans, manifests and verdicts are documents here: stored, never
+ * interpreted.
  */
 
 /* ---- rows ---- */
@@ -324,7 +325,8 @@ bool bank_begin(struct bank *bank, struct err *err) MUST_USE;
 bool bank_commit(struct bank *bank, struct err *err) MUST_USE;
 void bank_rollback(struct bank *bank);
 
-/* Structure of the file, and that every reference has its row. */
+/* Structure of the file, that every reference has its row, and that columns hold what their kinds
+ * say. */
 bool bank_check(struct bank *bank, struct err *err) MUST_USE;
 
 #endif

@@ -72,6 +72,24 @@ static bool has_verdict(const struct campaign_attempt *attempt)
 
 /* ---- writing ---- */
 
+/* A kernel for other shapes only is no answer to the question, however right it is there. */
+static bool serves_target(const struct campaign *c, const struct manifest *manifest,
+                          struct err *err)
+{
+    const struct bound_op *target = c->options->target;
+    int64_t holds;
+    struct buf dims;
+
+    if (!formula_eval(manifest->guard, &target->env, &holds, err))
+        return err_context(err, "the guard");
+    buf_init(&dims, c->arena, VERDICT_REASON_BYTES_MAX);
+    op_print_dims(&dims, target);
+    return holds != 0 ||
+           err_raise(err, ERR_SEMANTIC,
+                     "manifest: guard: it excludes the target shape, %s; it must hold there",
+                     dims.at);
+}
+
 static void take_blocks(const struct campaign *c, struct campaign_attempt *attempt, struct str cuda,
                         struct str manifest)
 {
@@ -82,7 +100,7 @@ static void take_blocks(const struct campaign *c, struct campaign_attempt *attem
 
     if (json_parse(c->arena, manifest, "manifest", &json, &err) &&
         manifest_parse(c->arena, json, &parsed, &err) &&
-        manifest_check(parsed, c->options->op, &err)) {
+        manifest_check(parsed, c->options->op, &err) && serves_target(c, parsed, &err)) {
         *candidate = (struct candidate){CANDIDATE_CUDA, cuda, parsed};
         return;
     }
@@ -150,6 +168,7 @@ static bool ask(const struct campaign *c, struct campaign_attempt *attempt, stru
         no_kernel(c, attempt, VALIDITY_INFRASTRUCTURE, "no answer: ", err->text);
         return true;
     }
+    attempt->drifted = reply.drifted;
     attempt->tokens_in = reply.usage.input_tokens;
     attempt->tokens_out = reply.usage.output_tokens;
     take_reply(c, attempt, &reply);

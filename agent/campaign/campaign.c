@@ -158,10 +158,12 @@ static bool run(struct campaign *c, struct err *err)
 
         if (is_over(c, &next, &result->stop))
             return true;
+        result->stop = STOP_INTERRUPTED;
         if (!attempt_run(c, &next, err))
             return false;
         if (is_better(c, &next))
             result->best = result->count;
+        result->drifted += next.drifted;
         result->attempts[result->count++] = next;
     }
 }
@@ -170,13 +172,10 @@ bool campaign_run(struct arena *arena, const struct campaign_options *options,
                   struct campaign_result *result, struct err *err)
 {
     struct campaign c = {.arena = arena, .options = options, .result = result};
-    bool ok;
 
     *result = (struct campaign_result){.best = SIZE_MAX};
-    ok = prepare(&c, err) && ledger_begin(arena, options, &c.task, &c.ledger, err) && run(&c, err);
-    if (options->llm != NULL)
-        result->drifted = llm_counts(options->llm).drifted;
-    return ok;
+    return prepare(&c, err) && ledger_begin(arena, options, &c.task, &c.ledger, err) &&
+           run(&c, err);
 }
 
 bool campaign_first_prompt(struct arena *arena, const struct campaign_options *options,

@@ -48,6 +48,7 @@ struct campaign_attempt {
     struct verdict verdict;
     double median_ns; /* cold, at the target; 0 = not measured */
     bool recalled;    /* from the bank: nothing was run */
+    bool drifted;     /* the answer is from a tape, to another prompt */
     int64_t tokens_in, tokens_out;
     struct campaign_stages stages;
 };
@@ -87,10 +88,10 @@ struct campaign_options {
 struct campaign_result {
     struct campaign_attempt attempts[CAMPAIGN_ATTEMPTS_MAX];
     size_t count;
-    size_t best;    /* SIZE_MAX = none was accepted */
-    struct sol sol; /* speed of light at the target */
-    enum stop stop;
-    int64_t drifted; /* answers from tape to another prompt than recorded */
+    size_t best;     /* SIZE_MAX = none was accepted */
+    struct sol sol;  /* speed of light at the target */
+    enum stop stop;  /* STOP_INTERRUPTED after a failure */
+    int64_t drifted; /* attempts whose answer was recorded for another prompt */
 };
 
 /*

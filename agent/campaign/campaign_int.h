@@ -36,7 +36,8 @@ bool ledger_begin(struct arena *arena, const struct campaign_options *options,
 /* Before anything runs. */
 bool ledger_attempt(const struct ledger *ledger, const struct campaign_attempt *attempt,
                     int64_t parent, struct str writer, struct err *err) MUST_USE;
-/* After the model answered: where the exchange is. */
+/* After the model answered: where the exchange is, and what was taken from it, kernel or verdict.
+ */
 bool ledger_exchange(const struct ledger *ledger, const struct campaign_attempt *attempt,
                      const struct llm_reply *reply, struct str tape, struct str request,
                      struct err *err) MUST_USE;

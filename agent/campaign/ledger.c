@@ -3,9 +3,9 @@
  *
  * Ids follow from the bank's name and from what the row is about, so the same campaign run again
  * meets its own rows: equal ones are left alone, and a different one under the same id is an error
- * that says how to tell the two runs apart.  Everything that a person chose and that decides what
- * attempts come to is in the campaign's name; how many attempts there are is not, so a campaign can
- * be continued.
+ * that says how to tell the two runs apart.  What a person chose and what decides what attempts
+ * come to is in the campaign's name.  With a model, how many attempts there are is not, so a
+ * campaign can be continued; without one it is, for it says which of them is the naive kernel.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -97,14 +97,18 @@ static struct str id_of(const struct ledger *l, int64_t number, const char *kind
 
 static struct str campaign_name(struct arena *arena, const struct campaign_options *o)
 {
-    struct str writer = o->llm == NULL ? STR_LIT("no model") : llm_model(o->llm);
     struct buf text;
 
     buf_init(&text, arena, NAME_BYTES_MAX);
     buf_printf(&text, "synth %.*s, ", STR_ARG(o->op->name));
     op_print_dims(&text, o->target);
-    buf_printf(&text, ", track %.*s, %.*s, %s, %.*s, seed %" PRIu64, STR_ARG(o->track->name),
-               STR_ARG(o->machine->name), o->arch, STR_ARG(writer), o->secret);
+    buf_printf(&text, ", track %.*s, %.*s, %s, ", STR_ARG(o->track->name),
+               STR_ARG(o->machine->name), o->arch);
+    if (o->llm == NULL)
+        buf_printf(&text, "no model, %" PRId64 " attempts", o->attempts);
+    else
+        buf_str(&text, llm_model(o->llm));
+    buf_printf(&text, ", seed %" PRIu64, o->secret);
     return json_text_clean(arena, buf_view(&text));
 }
 
@@ -121,6 +125,22 @@ static struct str options_text(struct arena *arena, const struct campaign_option
     return buf_view(&d->text);
 }
 
+/* Where the bank failed, its own words are all there is to say. */
+static bool explain(struct err *err, const char *what)
+{
+    return err->code == ERR_SEMANTIC &&
+           err_context(err, "%s; give another --seed or another --bank", what);
+}
+
+static bool explain_attempt(struct err *err, int64_t number, const char *what)
+{
+    return err->code == ERR_SEMANTIC &&
+           err_context(err,
+                       "in the bank, attempt %" PRId64
+                       " of this campaign %s; give another --seed or another --bank",
+                       number, what);
+}
+
 static bool add_campaign(struct ledger *l, const struct campaign_options *o, struct err *err)
 {
     const struct str name = campaign_name(l->arena, o);
@@ -135,7 +155,8 @@ static bool add_campaign(struct ledger *l, const struct campaign_options *o, str
         .origin = STR_LIT(""),
     };
 
-    return campaign_row_insert(l->bank, &row, err);
+    return campaign_row_insert(l->bank, &row, err) ||
+           explain(err, "the bank has this campaign with another --prompt-tokens");
 }
 
 static bool add_task(struct ledger *l, const struct campaign_options *o, const struct task *task,
@@ -156,7 +177,8 @@ static bool add_task(struct ledger *l, const struct campaign_options *o, const s
         .flags = STR_LIT(""),
         .origin = STR_LIT(""),
     };
-    return task_row_insert(l->bank, &row, err);
+    return task_row_insert(l->bank, &row, err) ||
+           explain(err, "the bank has this campaign with another text of the spec");
 }
 
 /* One transaction, so that there is no campaign without its task. */
@@ -204,35 +226,7 @@ bool ledger_attempt(const struct ledger *l, const struct campaign_attempt *attem
         .origin = STR_LIT(""),
     };
     return attempt_row_insert(l->bank, &row, err) ||
-           err_context(err,
-                       "attempt %" PRId64 " differs from the one that the bank has of this "
-                       "campaign; give another --seed or another --bank",
-                       attempt->number);
-}
-
-bool ledger_exchange(const struct ledger *l, const struct campaign_attempt *attempt,
-                     const struct llm_reply *reply, struct str tape, struct str request,
-                     struct err *err)
-{
-    if (l->bank == NULL)
-        return true;
-    const struct exchange_row row = {
-        .id = id_of(l, attempt->number, "exchange"),
-        .campaign = l->campaign,
-        .attempt = id_of(l, attempt->number, "attempt"),
-        .purpose = STR_LIT("write"),
-        .request = request,
-        .tape = json_text_clean(l->arena, tape),
-        .tape_line = reply->tape_line,
-        .status = reply->truncated ? STR_LIT("truncated") : STR_LIT("answered"),
-        .model = json_text_clean(l->arena, reply->model),
-        .tokens_in = reply->usage.input_tokens,
-        .tokens_out = reply->usage.output_tokens,
-        .usd = reply->usage.usd,
-        .sent_s = clock_wall_s(),
-        .origin = STR_LIT(""),
-    };
-    return exchange_row_insert(l->bank, &row, err);
+           explain_attempt(err, attempt->number, "began with another plan or writer");
 }
 
 static struct str guard_text(struct arena *arena, const struct manifest *manifest)
@@ -264,10 +258,7 @@ bool ledger_kernel(const struct ledger *l, const struct campaign_attempt *attemp
         .origin = STR_LIT(""),
     };
     return kernel_row_insert(l->bank, &row, err) ||
-           err_context(err,
-                       "the bank has another kernel of attempt %" PRId64
-                       "; give another --seed or another --bank",
-                       attempt->number);
+           explain_attempt(err, attempt->number, "has another kernel");
 }
 
 static struct str observed_text(struct arena *arena, const struct observed *observed)
@@ -308,7 +299,44 @@ bool ledger_verdict(const struct ledger *l, const struct campaign_attempt *attem
         .ended_s = clock_wall_s(),
         .origin = STR_LIT(""),
     };
-    return verdict_row_insert(l->bank, &row, err);
+    return verdict_row_insert(l->bank, &row, err) ||
+           explain_attempt(err, attempt->number, "has another verdict");
+}
+
+/* By truncated, drifted. */
+static const char *const exchange_status[2][2] = {{"answered", "answered, drifted"},
+                                                  {"truncated", "truncated, drifted"}};
+
+/* One transaction: an exchange whose answer was lost would stand in the way of the next answer. */
+bool ledger_exchange(const struct ledger *l, const struct campaign_attempt *attempt,
+                     const struct llm_reply *reply, struct str tape, struct str request,
+                     struct err *err)
+{
+    if (l->bank == NULL)
+        return true;
+    const struct exchange_row row = {
+        .id = id_of(l, attempt->number, "exchange"),
+        .campaign = l->campaign,
+        .attempt = id_of(l, attempt->number, "attempt"),
+        .purpose = STR_LIT("write"),
+        .request = request,
+        .tape = json_text_clean(l->arena, tape),
+        .tape_line = reply->tape_line,
+        .status = str_from(exchange_status[reply->truncated][reply->drifted]),
+        .model = json_text_clean(l->arena, reply->model),
+        .tokens_in = reply->usage.input_tokens,
+        .tokens_out = reply->usage.output_tokens,
+        .usd = reply->usage.usd,
+        .sent_s = clock_wall_s(),
+        .origin = STR_LIT(""),
+    };
+    return bank_begin(l->bank, err) &&
+           in_one(l->bank,
+                  (exchange_row_insert(l->bank, &row, err) ||
+                   explain_attempt(err, attempt->number, "got another answer")) &&
+                      ledger_kernel(l, attempt, err) &&
+                      (attempt->verdict.executor.len == 0 || ledger_verdict(l, attempt, err)),
+                  err);
 }
 
 /* ---- what an earlier run left ---- */
@@ -319,6 +347,7 @@ static bool recall_kernel(const struct ledger *l, struct campaign_attempt *attem
     struct candidate *candidate = &attempt->candidate;
     struct kernel_row row;
     const struct json *json;
+    struct hash hash;
 
     if (!kernel_row_read(l->bank, l->arena, id_of(l, attempt->number, "kernel"), &row, found, err))
         return false;
@@ -326,6 +355,12 @@ static bool recall_kernel(const struct ledger *l, struct campaign_attempt *attem
         return true;
     if (!str_equal(row.form, STR_LIT("cuda")))
         return err_raise(err, ERR_SEMANTIC, "the bank's kernel %.*s is no CUDA source",
+                         STR_ARG(row.id));
+    hash = hash_bytes(row.source.at, row.source.len);
+    if (!str_equal(row.hash, hash_text(l->arena, &hash)))
+        return err_raise(err, ERR_DATABASE,
+                         "the bank's kernel %.*s is not the one that was stored; `memory check` "
+                         "says what else is damaged",
                          STR_ARG(row.id));
     *candidate = (struct candidate){.form = CANDIDATE_CUDA, .text = row.source};
     if (!json_parse(l->arena, row.manifest, "manifest", &json, err))
@@ -336,6 +371,21 @@ static bool recall_kernel(const struct ledger *l, struct campaign_attempt *attem
     }
     return manifest_parse(l->arena, json, &candidate->manifest, err) ||
            err_context(err, "the bank's kernel %.*s", STR_ARG(row.id));
+}
+
+/* Drift is told of a recalled answer as of a new one. */
+static bool recall_exchange(const struct ledger *l, struct campaign_attempt *attempt,
+                            struct err *err)
+{
+    struct exchange_row row;
+    bool found;
+
+    if (!exchange_row_read(l->bank, l->arena, id_of(l, attempt->number, "exchange"), &row, &found,
+                           err))
+        return false;
+    for (int truncated = 0; found && truncated < 2; truncated++)
+        attempt->drifted |= str_equal(row.status, str_from(exchange_status[truncated][1]));
+    return true;
 }
 
 static bool recall_verdict(const struct ledger *l, struct campaign_attempt *attempt, bool *found,
@@ -360,6 +410,6 @@ bool ledger_recall(const struct ledger *l, struct campaign_attempt *attempt, str
     *out = (struct recalled){0};
     if (l->bank == NULL)
         return true;
-    return recall_kernel(l, attempt, &out->kernel, err) &&
+    return recall_exchange(l, attempt, err) && recall_kernel(l, attempt, &out->kernel, err) &&
            recall_verdict(l, attempt, &out->verdict, err);
 }

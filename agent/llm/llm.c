@@ -123,13 +123,23 @@ static bool open_live(struct arena *arena, struct llm *llm, struct err *err)
     return true;
 }
 
+/* No tape could hold a longer name, and banks have it in the names of campaigns. */
+static bool check_model(struct str model, struct err *err)
+{
+    if (model.len > TAPE_WORD_BYTES_MAX)
+        return err_raise(err, ERR_USAGE, "the model's name has %zu bytes; the limit is %d",
+                         model.len, TAPE_WORD_BYTES_MAX);
+    return true;
+}
+
 bool llm_open(struct arena *arena, const struct llm_options *options, struct llm **out,
               struct err *err)
 {
     struct llm *llm = arena_new(arena, struct llm);
     llm->options = *options;
     llm->url = endpoint(arena, options->base_url);
-    if (!check_ranges(options, err) || !check_tapes(options, err) || !open_tape(arena, llm, err))
+    if (!check_ranges(options, err) || !check_tapes(options, err) || !open_tape(arena, llm, err) ||
+        !check_model(llm->options.model, err))
         return false;
     if ((options->record || !options->replay) && !open_live(arena, llm, err))
         return false;

@@ -4,8 +4,12 @@
 /*
  * solver/sched: which of many plans.
  *
+ *   factor_graph.h  the problem of all native solvers, and the solvers
  *   hwwfc.h         HW-WFC 2.9 bit for bit, and the check of its recorded results
+ *   hwwfc_graph.h   the problem of the second for the first
  */
+#include "solver/sched/factor_graph.h"
 #include "solver/sched/hwwfc.h"
+#include "solver/sched/hwwfc_graph.h"
 
 #endif

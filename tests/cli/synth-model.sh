@@ -116,6 +116,68 @@ rows "$scratch/b.db" | grep -v '"table":"exchange"' >"$scratch/rows.b"
 cmp -s "$scratch/rows.a" "$scratch/rows.b" ||
     bad "two banks of the same tape differ: $(diff "$scratch/rows.a" "$scratch/rows.b" | head -c 2000)"
 
+# The same files as without a bank, although PTX and cubin are not in it; none of an earlier run.
+mkdir -p "$scratch/out.again/attempt-2" "$scratch/out.fresh"
+echo stale >"$scratch/out.again/attempt-2/kernel.ptx"
+"$PROGRAM" synth $SPEC --replay "$scratch/tape.jsonl" --seed 7 --bank "$scratch/b.db" \
+    --out "$scratch/out.again" >/dev/null 2>&1
+"$PROGRAM" synth $SPEC --replay "$scratch/tape.jsonl" --seed 7 --out "$scratch/out.fresh" \
+    >/dev/null 2>&1
+diff -r "$scratch/out.fresh" "$scratch/out.again" >"$scratch/diff" ||
+    bad 'from the bank, other files are written' "$scratch/diff"
+[ -s "$scratch/out.again/kernel.cubin" ] || bad 'no cubin of the best attempt'
+
+# Also where the prompts are no longer the recorded ones.
+for run in 1 2; do
+    "$PROGRAM" synth $SPEC --replay "$scratch/tape.jsonl" --seed 8 --shape n=100 \
+        --bank "$scratch/drift.db" >"$scratch/drift.$run" 2>/dev/null
+done
+holds "$scratch/drift.1" '4 answers were recorded for a prompt that has been reworded since'
+cmp -s "$scratch/drift.1" "$scratch/drift.2" || bad 'drift is forgotten' "$scratch/drift.2"
+
+# Two at once, from the making of the bank on; and a bank whose maker was killed before he began.
+for bank in "$scratch/c.db" "$scratch/d.db" "$scratch/e.db"; do
+    for run in 1 2; do
+        "$PROGRAM" synth $SPEC --replay "$scratch/tape.jsonl" --seed 7 --bank "$bank" \
+            >"$scratch/both.$run" 2>"$scratch/both.$run.err" &
+    done
+    wait
+    for run in 1 2; do
+        cmp -s "$scratch/replay" "$scratch/both.$run" ||
+            bad "two at once, number $run prints something else" "$scratch/both.$run.err"
+    done
+done
+: >"$scratch/empty.db"
+"$PROGRAM" synth $SPEC --llm none --seed 7 --bank "$scratch/empty.db" >"$scratch/none" 2>&1 ||
+    bad 'an empty file cannot become a bank' "$scratch/none"
+"$PROGRAM" synth $SPEC --llm none --seed 7 --bank "$scratch/empty.db" --attempts 3 \
+    >"$scratch/none" 2>&1 || bad 'more attempts than before are refused' "$scratch/none"
+
+long=$(printf 'é%.0s' 1 2 3 4 5 6 7 8 9 10)
+long=x$long$long$long$long$long$long$long
+"$PROGRAM" synth $SPEC --llm none --seed 7 --bank "$scratch/$long" >"$scratch/none" 2>&1 ||
+    bad 'a long file name is refused' "$scratch/none"
+
+# A kernel that is right, but not where it is wanted.
+sed 's/\(guard[\\": ]*\)true/\1n == 3/' \
+    "$scratch/tape.jsonl" >"$scratch/guard.jsonl"
+"$PROGRAM" synth $SPEC --replay "$scratch/guard.jsonl" --seed 7 >"$scratch/guard" 2>&1
+holds "$scratch/guard" 'it excludes the target shape, n=16777216'
+
+# A damaged bank is told, and not believed.
+head -c 20000 "$scratch/b.db" >"$scratch/cut.db"
+"$PROGRAM" memory check --bank "$scratch/cut.db" >"$scratch/check" 2>&1
+[ $? -eq 1 ] || bad 'half a bank is sound' "$scratch/check"
+
+# Text of strangers on a terminal; results that nobody got.
+printf '{"a\033[2J":1}\n' >"$scratch/escape.jsonl"
+"$PROGRAM" synth $SPEC --replay "$scratch/escape.jsonl" >"$scratch/escape" 2>&1
+lacks "$scratch/escape" "$(printf '\033')"
+if [ -c /dev/full ]; then
+    "$PROGRAM" memory log --bank "$scratch/b.db" >/dev/full 2>"$scratch/full"
+    [ $? -eq 2 ] || bad 'nothing could be printed, and that is done' "$scratch/full"
+fi
+
 # What a user gets wrong.
 wrong() { # TEXT ARGUMENT...
     text=$1
@@ -129,6 +191,14 @@ wrong 'which' --llm "$url"
 wrong 'no-such' --replay "$scratch/no-such.jsonl"
 wrong 'have no meaning beside it' --llm none --record "$scratch/x.jsonl"
 wrong 'h200-sxm' --llm none --machine h2000
+wrong 'create folder' --llm none --out "$SPEC/out"
+wrong 'no such bank' --llm none --bank ''
+wrong 'not a database' --llm none --bank "$SPEC"
+wrong 'another --prompt-tokens' --replay "$scratch/tape.jsonl" --seed 7 --bank "$scratch/b.db" \
+    --prompt-tokens 30000
+wrong 'prints no JSON' --show-prompt --json
+wrong '(interrupted)' --replay "$scratch/tape.jsonl" --prompt-tokens 1000
+"$PROGRAM" memory check --json --bank "$scratch/a.db" 2>"$scratch/wrong" && bad 'check has no JSON'
 "$PROGRAM" memory show 12 --bank "$scratch/a.db" 2>"$scratch/wrong" && bad 'two digits are no id'
 "$PROGRAM" memory log --bank "$SPEC" 2>"$scratch/wrong" && bad 'a spec is no bank'
 

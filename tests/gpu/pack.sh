@@ -5,7 +5,7 @@
 #
 #   cases     kernels that cheat, and honest ones, of tests/cases/cheats: gate "gpu" at small targets
 #   headline  the realised kernels of five specs at their target shapes: gate "time"
-#   taped     the kernels that a model wrote on tests/tapes, the last of each: gate "time"
+#   taped     the kernels that a model wrote on tests/tapes, each that is accepted: gate "time"
 #   specs     the realised kernel of every spec of kernels/ops: gate "gpu"
 #   kernels   kernels of tests/cases/cuda and tests/gpu/kernels against specs of their own: gate "gpu"
 #
@@ -50,9 +50,12 @@ taped)
             op=$(basename "$tape" .jsonl)
             "$program" synth "kernels/ops/$op.json" --replay "$tape" --seed 1 \
                 --out "$made/taped-$op" >/dev/null
-            last=$(ls -d "$made/taped-$op"/attempt-* | sort -V | tail -n 1)
-            "$program" evaluate --pack "$out/$op.json" "kernels/ops/$op.json" \
-                "$last/kernel.cu" --plan "$last/plan.json" --gate time --seed 4
+            for attempt in "$made/taped-$op"/attempt-*; do
+                [ "${attempt##*-}" -gt 1 ] &&
+                    grep -q '"validity":"accepted"' "$attempt/verdict.json" || continue
+                "$program" evaluate --pack "$out/$op-${attempt##*-}.json" "kernels/ops/$op.json" \
+                    "$attempt/kernel.cu" --plan "$attempt/plan.json" --gate time --seed 4
+            done
         done
     done
     ;;

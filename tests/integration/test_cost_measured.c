@@ -120,6 +120,46 @@ static void test_measured(void **state UNUSED)
     }
 }
 
+/* The kernels of tests/gpu/results/cheapest.jsonl that are tiles, each of a plan that the space
+ * has; the first two are what the model's weight of operands was fitted to. */
+static void test_other_tiles(void **state UNUSED)
+{
+    static const struct {
+        const char *name;
+        int64_t threads, tile[3][2]; /* block, thread; of the last three tiles */
+        double measured_s;
+    } rows[] = {
+        {"matmul", 512, {{64, 2}, {64, 4}, {32, 1}}, 7808.4e-6},
+        {"matmul_bias_gelu_bf16", 512, {{64, 2}, {64, 4}, {32, 1}}, 7790.6e-6},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct arena arena;
+        struct err err = {0};
+        struct space space;
+        const struct plan *skeleton;
+        double factor = 0;
+        arena_init(&arena, arena_bytes_max);
+        const struct bound_op *bound = load(&arena, rows[i].name);
+        assert_ok(realise_plan(&arena, bound, NULL, &limits, &skeleton, &err));
+        assert_ok(plan_space(&arena, skeleton, bound, the_h200(&arena), 1024, &space, &err));
+        for (size_t p = 0; p < space.plan_count; p++) {
+            const struct plan_region *region = &space.plans[p]->regions[0];
+            struct plan_cost cost;
+            bool same = region->threads[0] == rows[i].threads && region->tile_count == 3;
+            for (size_t t = 0; same && t < 3; t++)
+                same = region->tiles[t].block == rows[i].tile[t][0] &&
+                       region->tiles[t].thread == rows[i].tile[t][1];
+            if (!same)
+                continue;
+            cost_plan(&arena, space.plans[p], bound, the_h200(&arena), &cost);
+            factor = cost.seconds / rows[i].measured_s;
+        }
+        print_message("%-24s factor %.3f\n", rows[i].name, factor);
+        assert_true(factor <= factor_max && factor >= 1 / factor_max);
+        arena_release(&arena);
+    }
+}
+
 static size_t check_against_sol(struct arena *arena, const char *name)
 {
     struct err err = {0};
@@ -164,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_measured),
+        cmocka_unit_test(test_other_tiles),
         cmocka_unit_test(test_never_below_light),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,6 +106,9 @@ static void a_killed_writer_leaves_a_whole_file(void **state UNUSED)
         arena_release(&attempt);
     }
     assert_true(file_exists(path));
+    assert_ok(file_remove(path, &err));
+    assert_false(file_exists(path));
+    assert_ok(file_remove(path, &err));
     arena_release(&arena);
 }
 

@@ -192,6 +192,7 @@ static void test_conflicts(void **state UNUSED)
     assert_int_equal(again.started_s, row.started_s - 60);
     row.budget_usd = 3;
     assert_false(campaign_row_insert(bank, &row, &err));
+    assert_int_equal(err.code, ERR_SEMANTIC); /* unlike a bank that fails */
     assert_non_null(strstr(err.text, "bank.db: another campaign has the id "));
     assert_ok(
         campaign_row_read(bank, &arena, make_id(&arena, "campaign", 2), &again, &found, &err));
@@ -344,6 +345,32 @@ static void test_damage_is_found(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* SQLite finds nothing wrong with a text that is another one. */
+static void test_false_documents_are_found(void **state UNUSED)
+{
+    struct arena arena;
+    struct err err = {0};
+    arena_init(&arena, ARENA_BYTES);
+    const char *folder = unit_folder(&arena, "bank-documents");
+    const char *path = path_join(&arena, folder, "bank.db");
+    struct bank *bank = open_bank(&arena, folder);
+    struct campaign_row row = make_campaign(&arena, 1);
+    assert_ok(campaign_row_insert(bank, &row, &err));
+    assert_ok(bank_check(bank, &err));
+    bank_close(bank);
+    struct str file;
+    assert_ok(file_read(&arena, path, 16 << 20, &file, &err));
+    const char *at = memmem(file.at, file.len, row.options.at, row.options.len);
+    assert_non_null(at);
+    patch(&arena, path, (size_t)(at - file.at), "[[[[");
+    bank = open_bank(&arena, folder);
+    assert_false(bank_check(bank, &err));
+    assert_int_equal(err.code, ERR_DATABASE);
+    assert_non_null(strstr(err.text, "campaign.options: a document is canonical JSON"));
+    bank_close(bank);
+    arena_release(&arena);
+}
+
 /* ---- kill -9 ---- */
 
 static void write_until_killed(const char *folder, int fd)
@@ -421,11 +448,16 @@ static void test_kill_loses_nothing(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_of_every_table), cmocka_unit_test(test_every_table),
-        cmocka_unit_test(test_conflicts),           cmocka_unit_test(test_refused_rows),
-        cmocka_unit_test(test_transactions),        cmocka_unit_test(test_opening),
-        cmocka_unit_test(test_other_schemas),       cmocka_unit_test(test_damage_is_found),
+        cmocka_unit_test(test_json_of_every_table),
+        cmocka_unit_test(test_every_table),
+        cmocka_unit_test(test_conflicts),
+        cmocka_unit_test(test_refused_rows),
+        cmocka_unit_test(test_transactions),
+        cmocka_unit_test(test_opening),
+        cmocka_unit_test(test_other_schemas),
+        cmocka_unit_test(test_damage_is_found),
         cmocka_unit_test(test_kill_loses_nothing),
+        cmocka_unit_test(test_false_documents_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

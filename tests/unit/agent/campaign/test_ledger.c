@@ -186,13 +186,93 @@ static void test_seeds(void **state UNUSED)
     arena_release(&paths);
 }
 
+/* Without a model the number of attempts says which of them is the naive one. */
+static void test_more_attempts(void **state UNUSED)
+{
+    struct scene s;
+    struct err err;
+    struct arena paths;
+    arena_init(&paths, 1 << 20);
+    set_scene(&s, bank_path(&paths, "more.db"));
+    struct str first = s.ledger.campaign;
+    s.options.attempts = 3;
+    assert_ok(ledger_begin(&s.arena, &s.options, &s.task, &s.ledger, &err));
+    assert_false(str_equal(first, s.ledger.campaign));
+    end_scene(&s);
+    arena_release(&paths);
+}
+
+/* What came of an answer is there as soon as the exchange is: killed in between, a run would ask
+ * again, and the next answer is another exchange. */
+static void test_answer(void **state UNUSED)
+{
+    struct scene s;
+    struct err err;
+    struct arena paths;
+    struct recalled found;
+    const struct llm_reply reply = {.tape_line = 1, .drifted = true};
+    const struct str tape = STR_LIT("t"), request = STR_LIT("r");
+    arena_init(&paths, 1 << 20);
+    set_scene(&s, bank_path(&paths, "answer.db"));
+    for (int64_t number = 1; number <= 2; number++) {
+        struct campaign_attempt a = attempt_of(&s, number, "void k();"), back = {.number = number};
+        if (number == 1)
+            a.verdict = (struct verdict){0};
+        else
+            a.candidate = (struct candidate){0};
+        assert_ok(ledger_attempt(&s.ledger, &a, 0, STR_LIT("m-1"), &err));
+        assert_ok(ledger_exchange(&s.ledger, &a, &reply, tape, request, &err));
+        assert_ok(ledger_recall(&s.ledger, &back, &found, &err));
+        assert_int_equal(found.kernel, number == 1);
+        assert_int_equal(found.verdict, number == 2);
+        assert_true(back.drifted);
+    }
+    struct campaign_attempt other = attempt_of(&s, 1, "void j();");
+    assert_false(ledger_exchange(&s.ledger, &other, &(struct llm_reply){.tape_line = 2}, tape,
+                                 request, &err));
+    assert_non_null(strstr(err.text, "attempt 1 of this campaign got another answer; give"));
+    assert_ok(bank_begin(s.options.bank, &err)); /* it was rolled back */
+    bank_rollback(s.options.bank);
+    end_scene(&s);
+    arena_release(&paths);
+}
+
+/* A source that rotted in the bank is not handed out as the one that was accepted. */
+static void test_rotten_source(void **state UNUSED)
+{
+    struct scene s;
+    struct err err;
+    struct arena paths;
+    struct str file;
+    struct recalled found;
+    struct campaign_attempt back = {.number = 1};
+    arena_init(&paths, 16 << 20);
+    const char *path = bank_path(&paths, "rotten.db");
+    set_scene(&s, path);
+    struct campaign_attempt a = attempt_of(&s, 1, "void kernel_that_was_stored();");
+    assert_ok(ledger_attempt(&s.ledger, &a, 0, STR_LIT("m-1"), &err));
+    assert_ok(ledger_kernel(&s.ledger, &a, &err));
+    end_scene(&s);
+    assert_ok(file_read(&paths, path, 8 << 20, &file, &err));
+    char *copy = str_copy(&paths, file);
+    char *at = memmem(copy, file.len, "kernel_that_was_stored", 22);
+    assert_non_null(at);
+    at[0] = 'K';
+    assert_ok(file_write(path, (struct str){copy, file.len}, &err));
+    set_scene(&s, path);
+    assert_false(ledger_recall(&s.ledger, &back, &found, &err));
+    assert_non_null(strstr(err.text, "is not the one that was stored"));
+    end_scene(&s);
+    arena_release(&paths);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recall),
-        cmocka_unit_test(test_bad_manifest),
-        cmocka_unit_test(test_conflict),
-        cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_recall),        cmocka_unit_test(test_bad_manifest),
+        cmocka_unit_test(test_conflict),      cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_more_attempts), cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_rotten_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

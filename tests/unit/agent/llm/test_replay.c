@@ -193,6 +193,7 @@ struct option_row {
     const char *want; /* NULL = opens */
 };
 
+#define TEN "0123456789"
 static const struct option_row option_rows[] = {
     {"https://h.example/v1", "m", "k", NULL, NULL, false, false, NULL},
     {"http://127.0.0.1:8000/v1/", "m", "", NULL, NULL, false, false, NULL},
@@ -210,6 +211,8 @@ static const struct option_row option_rows[] = {
     {"h.example", "m", "k", NULL, NULL, false, false, "--llm is no URL"},
     {"", "m", "k", NULL, NULL, false, false, "no model: name its server with --llm URL"},
     {"https://h.example/v1", "", "k", NULL, NULL, false, false, "--model NAME"},
+    {"https://h.example/v1", TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN, "k", NULL, NULL,
+     false, false, "the model's name has 130 bytes; the limit is 128"},
     {"https://h.example/v1", "m", "two pass", NULL, NULL, false, false, "byte 4 of the API key"},
     {"https://h.example/v1", "m", "k", NULL, NULL, true, false, "--strict is for a replay"},
     {"https://h.example/v1", "m", "k", "a", "b", false, false, "the same tape: --record b"},

@@ -1,0 +1,76 @@
+#ifndef SOLVER_SCHED_FACTOR_INT_H
+#define SOLVER_SCHED_FACTOR_INT_H
+
+#include "solver/sched/factor_graph.h"
+
+static inline size_t value_count(const struct factor_graph *graph, size_t variable)
+{
+    return graph->variables[variable].domain->count;
+}
+
+/* Cost of an edge seen from one of its ends. */
+static inline double pair_cost(const struct factor_edge *edge, size_t end, size_t value,
+                               size_t other)
+{
+    return end == edge->a ? edge->table->cost[value * edge->table->columns + other]
+                          : edge->table->cost[other * edge->table->columns + value];
+}
+
+/* Edges by variable: those of v are list[start[v]] .. list[start[v + 1] - 1]. */
+struct factor_incident {
+    const size_t *start;
+    const size_t *list; /* edge numbers, ascending */
+};
+void factor_incident(struct arena *arena, const struct factor_graph *graph,
+                     struct factor_incident *out);
+
+/* The cheapest assignments that were offered, without doubles. */
+struct factor_collector {
+    struct arena *arena;
+    const struct factor_graph *graph;
+    size_t room, count;
+    struct factor_assignment items[FACTOR_BEST_MAX];
+};
+void factor_collect_init(struct factor_collector *c, struct arena *arena,
+                         const struct factor_graph *graph, const struct factor_options *options);
+/* False when it is forbidden or dearer than `room` others. */
+bool factor_collect(struct factor_collector *c, const uint16_t *values);
+/* What an assignment must stay below to be kept. */
+double factor_collect_limit(const struct factor_collector *c);
+/* Fills best and count; the rest is the solver's. */
+void factor_collect_finish(const struct factor_collector *c, struct factor_result *out);
+
+/*
+ * The k best from finished dynamic programming: variables are fixed in an order, and the solver
+ * says what each value of the next one adds to the least cost that is still possible.
+ */
+struct factor_deltas {
+    const size_t *order;
+    size_t count;
+    const void *context;
+    /* out[value] of order[at], >= 0, given the values of the variables before it in `order`. */
+    void (*fill)(const void *context, size_t at, const uint16_t *values, double *out);
+};
+void factor_best_first(struct factor_collector *c, const struct factor_deltas *deltas);
+
+/*
+ * A lower bound that is exact on trees.  Variables in an order with each one's tree parent before
+ * it; `rest[v][x]` is the least cost of v's subtree when v takes x, in which an edge off the tree
+ * counts with its least entry for the later end's value.  Assigning order[at] = x after all before
+ * it raises the bound by tree_delta(), never below.
+ */
+struct factor_tree {
+    const size_t *order;
+    const size_t *parent_edge; /* by variable; SIZE_MAX at roots */
+    const double *const *rest;
+    double bound; /* of the empty assignment */
+    struct factor_incident incident;
+    const size_t *place;             /* of each variable in order */
+    const double *const *edge_least; /* by edge off the tree: by value of the later end */
+};
+void factor_tree(struct arena *arena, const struct factor_graph *graph, struct factor_tree *out);
+/* By value of order[at]; INFINITY = forbidden. */
+void factor_tree_deltas(const struct factor_graph *graph, const struct factor_tree *tree, size_t at,
+                        const uint16_t *values, double *out);
+
+#endif

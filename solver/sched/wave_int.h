@@ -1,0 +1,79 @@
+#ifndef SOLVER_SCHED_WAVE_INT_H
+#define SOLVER_SCHED_WAVE_INT_H
+
+#include "base/rng.h"
+
+#include "solver/sched/factor_int.h"
+
+/* Shared by solve_wfc.c (the search) and wave.c (state, undo, propagation). */
+
+/* Which values of the other end are allowed beside each value: bit sets. */
+struct wave_masks {
+    const struct factor_table *table;
+    uint64_t *row, *column;
+    size_t row_words, column_words; /* of one row's set, of one column's */
+};
+struct wave_cell {
+    uint64_t *alive; /* bit set of values */
+    size_t words, count;
+    double *scores; /* by value: unary, and pair costs to collapsed neighbours */
+    double entropy;
+    bool collapsed;
+    uint64_t *blame; /* bit set of the decisions that removals go back to */
+    int64_t saved;   /* serial of the level that holds its undo record */
+};
+struct wave_level {
+    size_t variable;
+    uint16_t value;
+    int64_t serial;
+    size_t trail; /* records before it */
+};
+struct wave_record {
+    size_t variable, count;
+    double entropy;
+    bool collapsed;
+    size_t data; /* alive, scores, blame in `saved_words` */
+};
+struct wave {
+    struct arena *arena;
+    const struct factor_graph *graph;
+    struct factor_incident incident;
+    double temperature;
+    bool hard;                       /* some pair is forbidden */
+    const struct wave_masks **masks; /* by edge; NULL = all pairs are allowed */
+    struct wave_cell *cells;
+    size_t blame_words;
+    size_t *heap, *place; /* uncollapsed variables, least entropy first; place in it */
+    size_t heap_count;
+    struct wave_level *levels;
+    size_t depth;
+    int64_t serial;
+    struct wave_record *trail;
+    size_t trail_count, trail_room;
+    uint64_t *saved_words;
+    size_t saved_count, saved_room;
+    size_t *queue; /* variables whose values went, a ring */
+    bool *queued;
+    size_t queue_from, queue_count;
+    struct factor_counters *counters;
+};
+
+void wave_init(struct wave *w, struct arena *arena, const struct factor_graph *graph,
+               struct factor_counters *counters);
+/* All values open again; scores are the unary costs, with noise of that many temperatures. */
+void wave_reset(struct wave *w, struct rng *rng, double noise);
+/* Makes all edges consistent, those of queued variables first; false when one is left without a
+ * value, which is *empty. */
+bool wave_propagate(struct wave *w, size_t *empty) MUST_USE;
+void wave_enqueue_all(struct wave *w);
+/* The uncollapsed variable of least entropy; SIZE_MAX = none. */
+size_t wave_least(const struct wave *w);
+/* The alive value of least score. */
+uint16_t wave_best_value(const struct wave *w, size_t variable);
+/* One decision more. */
+void wave_collapse(struct wave *w, size_t variable, uint16_t value);
+/* Takes back the decisions that the empty variable does not rest on and the deepest that it does,
+ * whose value it removes; false when there is none: no assignment is legal. */
+bool wave_backjump(struct wave *w, size_t *empty) MUST_USE;
+
+#endif
