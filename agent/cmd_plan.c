@@ -4,19 +4,20 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 
 #include "agent/agent.h"
 #include "agent/plan_view.h"
 
-enum { BEST_DEFAULT = 5, SHAPES_BYTES_MAX = 1 << 20 };
+enum { BEST_DEFAULT = 5, SHAPES_BYTES_MAX = 1 << 20, SPECS_MAX = 1000 };
 static const size_t arena_bytes_max = (size_t)8 << 30;
 
 struct plan_args {
     struct common common;
     const char *spec, *machine, *why_not, *shapes, *vary;
     int64_t best, smem_limit; /* 0 = the machine's */
-    bool explain;
+    bool explain, table;
 };
 
 /* ---- the task ---- */
@@ -109,12 +110,14 @@ static bool plan(struct session *session, const struct plan_args *args, int *sta
     struct plan_view view;
     struct plan_why why;
     struct plan_points points;
-    struct plan_report report = {.view = &view, .explain = args->explain};
+    struct plan_rewrites rewrites;
+    struct plan_report report = {.view = &view, .rewrites = &rewrites, .explain = args->explain};
     struct str shapes;
 
     if (!shapes_text(session->arena, args, &shapes, err) || !find_task(session, args, &task, err) ||
         !sweep(&task, args, shapes, &report, &points, err) ||
-        !plan_explore(&task, (size_t)args->best, &view, err))
+        !plan_explore(&task, (size_t)args->best, &view, err) ||
+        !plan_find_rewrites(&task, &rewrites, err))
         return false;
     if (args->why_not != NULL) {
         report.why = &why;
@@ -125,26 +128,84 @@ static bool plan(struct session *session, const struct plan_args *args, int *sta
     return print_report(session->arena, &report, args->common.json, err);
 }
 
+/* ---- several specs ---- */
+
+static bool table_row(struct session *session, const struct plan_args *args, struct buf *out,
+                      struct err *err)
+{
+    const int64_t start_ns = clock_mono_ns();
+    const size_t start_bytes = session->arena->bytes_total;
+    struct plan_task task;
+    struct plan_view view;
+    struct plan_rewrites rewrites;
+    const struct plan_report report = {.view = &view, .rewrites = &rewrites};
+
+    if (!find_task(session, args, &task, err) || !plan_explore(&task, 1, &view, err) ||
+        !plan_find_rewrites(&task, &rewrites, err))
+        return err_context(err, "%s", args->spec);
+    plan_table_row(out, &report);
+    fprintf(stderr, "%.*s: %.1f ms, %.1f MB\n", STR_ARG(task.op->name),
+            (double)(clock_mono_ns() - start_ns) / 1e6,
+            (double)(session->arena->bytes_total - start_bytes) / 1e6);
+    return true;
+}
+
+static bool table(struct session *session, const struct plan_args *args, const char *const *specs,
+                  size_t count, struct err *err)
+{
+    struct plan_args own = *args;
+    struct buf out;
+
+    if (args->why_not != NULL || args->vary != NULL || args->shapes != NULL ||
+        args->common.shape != NULL || args->common.json || args->explain)
+        return err_raise(err, ERR_USAGE,
+                         "--table takes --machine, --track and --smem-limit only; ask the rest of "
+                         "one spec");
+    buf_init(&out, session->arena, PLAN_REPORT_BYTES_MAX);
+    plan_table_head(&out);
+    for (size_t i = 0; i < count; i++) {
+        own.spec = specs[i];
+        if (!table_row(session, &own, &out, err))
+            return false;
+    }
+    fwrite(out.at, 1, out.len, stdout);
+    return true;
+}
+
+static bool run(struct session *session, const struct plan_args *args, const char *const *specs,
+                size_t count, int *status, struct err *err)
+{
+    *status = EXIT_DONE;
+    if (args->table)
+        return table(session, args, specs, count, err);
+    if (count > 1)
+        return err_raise(err, ERR_USAGE, "several specs go with --table");
+    return plan(session, args, status, err);
+}
+
 /* ---- the command ---- */
 
 static const char plan_help[] =
     "Finds what the spec's statements are, what may be done to them, and the legal plans for a\n"
     "shape on a machine; prints the best by predicted time.  Times are predictions of the cost\n"
     "model, not measurements.\n\n"
-    "--explain adds structures, what may and what may not be rewritten and why, primitives,\n"
-    "compositions, the size of each region's domain behind each limit, the terms of the cost, and\n"
-    "what is left of each limit.  --json has all of it in one document.\n\n"
+    "--explain adds structures, what may and what may not be rewritten and why, rewrites of the\n"
+    "statements, primitives, compositions, the size of each region's domain behind each limit, "
+    "the\n"
+    "terms of the cost, and what is left of each limit.  --json has all of it in one document.\n\n"
     "--why-not takes numbers of a region: tile (a side for each index, or its block, thread and\n"
     "step), threads, vector, primitives, and region where several have the same indices.  It says\n"
     "which limit refuses such plans, or the time and rank of the best of them.\n\n"
     "With several shapes, parted by ';', or with --vary, which sets a number of the machine, it\n"
     "shows where the best plan changes.  The numbers: smem, bytes of a block and of an SM alike;\n"
     "sm_count; dram, bytes/s; registers, of an SM.\n\n"
+    "--table prints a row for each of several specs.\n\n"
     "Exit status: 0 done, 1 no plan is legal, 2 usage or malformed input.\n\n"
     "    warpwright plan kernels/ops/softmax.json --explain\n"
     "    warpwright plan kernels/ops/matmul.json --why-not '{\"tile\": {\"m\": 256, \"n\": 256}}'\n"
     "    warpwright plan kernels/ops/matmul.json --vary smem=8K..256K\n"
-    "    warpwright plan kernels/ops/softmax.json --shape 'M=1,N=4096; M=4096,N=4096'";
+    "    warpwright plan kernels/ops/softmax.json --shape 'M=1,N=4096; M=4096,N=4096'\n"
+    "    warpwright plan kernels/ops/*.json --table";
 
 int cmd_plan(const struct command *self, int argc, char **argv)
 {
@@ -158,6 +219,7 @@ int cmd_plan(const struct command *self, int argc, char **argv)
         {"shapes", OPT_TEXT, &args.shapes, "FILE", "several shapes, one a line", 0, 0},
         {"vary", OPT_TEXT, &args.vary, "NAME=LOW..HIGH", "machines that differ in one number", 0,
          0},
+        {"table", OPT_FLAG, &args.table, NULL, "a row for each of several specs", 0, 0},
         {"smem-limit", OPT_INT, &args.smem_limit, "BYTES", "of shared memory a block at most", 1,
          INT32_MAX},
         COMMON_TRACK(&args.common),
@@ -166,15 +228,15 @@ int cmd_plan(const struct command *self, int argc, char **argv)
     };
     const struct opt_command command = {
         .name = self->name,
-        .synopsis = "SPEC [--explain] [--machine M] [--why-not SKETCH] [--vary NAME=LOW..HIGH]",
+        .synopsis = "SPEC... [--explain] [--machine M] [--why-not SKETCH] [--vary NAME=LOW..HIGH]",
         .summary = self->summary,
         .text = plan_help,
         .options = options,
         .option_count = COUNT_OF(options),
         .positional_min = 1,
-        .positional_max = 1,
+        .positional_max = SPECS_MAX,
     };
-    const char *positional[1];
+    const char *positional[SPECS_MAX];
     struct session session;
     struct arena arena;
     struct err err;
@@ -186,7 +248,7 @@ int cmd_plan(const struct command *self, int argc, char **argv)
     args.common.no_cache = true;
     arena_init(&arena, arena_bytes_max);
     if (!session_begin(&session, &arena, &args.common, &err) ||
-        !plan(&session, &args, &status, &err))
+        !run(&session, &args, positional, (size_t)count, &status, &err))
         status = command_failed(self->name, &err);
     session_end(&session);
     arena_release(&arena);

@@ -288,6 +288,7 @@ void plan_report_json(struct json_writer *w, const struct plan_report *report)
     statements_json(w, &view->task);
     structures_json(w, &view->structures);
     preservations_json(w, &view->structures);
+    plan_rewrites_json(w, report->rewrites);
     primitives_json(w, &view->structures);
     compositions_json(w, &view->structures);
     space_json(w, view);

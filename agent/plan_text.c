@@ -263,6 +263,7 @@ void plan_report_text(struct buf *out, const struct plan_report *report)
         statements_text(out, view->task.op);
         structures_text(out, &view->structures);
         boundary_text(out, &view->structures);
+        plan_rewrites_text(out, report->rewrites);
         primitives_text(out, &view->structures);
         compositions_text(out, &view->structures);
         space_text(out, view);

@@ -100,10 +100,28 @@ bool plan_vary(const struct plan_task *task, const char *text, struct plan_point
 const struct machine *machine_with_smem_limit(struct arena *arena, const struct machine *machine,
                                               int64_t bytes);
 
-/* ---- plan_text.c, plan_json.c ---- */
+/* ---- plan_rewrites.c: preserve_apply, one at a time ---- */
+
+struct plan_rewrite {
+    struct rewrite rewrite;
+    struct rewritten result;
+};
+struct plan_rewrites {
+    const struct op *op; /* the spec's in normal form, which they are of */
+    const struct plan_rewrite *items;
+    size_t count, legal;
+};
+enum { PLAN_REWRITE_BLOCK = 64 }; /* iterations a part in the texts; any number is as legal */
+bool plan_find_rewrites(const struct plan_task *task, struct plan_rewrites *out,
+                        struct err *err) MUST_USE;
+void plan_rewrites_text(struct buf *out, const struct plan_rewrites *rewrites);
+void plan_rewrites_json(struct json_writer *w, const struct plan_rewrites *rewrites);
+
+/* ---- plan_text.c, plan_json.c, plan_table.c ---- */
 
 struct plan_report {
     const struct plan_view *view;
+    const struct plan_rewrites *rewrites;
     const struct plan_why *why;       /* NULL = not asked */
     const struct plan_points *points; /* NULL = not asked */
     const char *varied;               /* "shape", "smem", ... */
@@ -111,5 +129,7 @@ struct plan_report {
 };
 void plan_report_text(struct buf *out, const struct plan_report *report);
 void plan_report_json(struct json_writer *w, const struct plan_report *report);
+void plan_table_head(struct buf *out);
+void plan_table_row(struct buf *out, const struct plan_report *report);
 
 #endif

@@ -114,26 +114,42 @@ static void mark_read(void *context, const struct expr *expr)
         needed[expr->tensor] = true;
 }
 
-/* Statements of sequential blocks stay: they read later ones. */
-static void drop_dead(struct draft *d)
+static void mark_stmt(const struct draft *d, const struct stmt *stmt, bool *read)
+{
+    expr_walk(stmt->value, mark_read, read);
+    for (size_t i = 0; stmt->scatter && i < d->tensors[stmt->target].rank; i++)
+        expr_walk(stmt->scatter[i], mark_read, read);
+}
+
+/* By tensor: an output needs it, or a statement that is needed reads it.  Statements of sequential
+ * blocks always are, for they read later ones. */
+static bool *needed_tensors(struct draft *d)
 {
     bool *needed = arena_array(d->arena, bool, d->op.tensor_count + 1);
-    size_t kept = d->op.stmt_count;
     for (size_t t = 0; t < d->op.declared_count; t++)
-        needed[t] = true;
+        needed[t] = d->tensors[t].role == ROLE_OUTPUT;
     for (size_t s = 0; s < d->op.stmt_count; s++)
         if (d->stmts[s].seq != OP_NONE) {
             needed[d->stmts[s].target] = true;
-            expr_walk(d->stmts[s].value, mark_read, needed);
+            mark_stmt(d, &d->stmts[s], needed);
         }
+    for (size_t s = d->op.stmt_count; s-- > 0;)
+        if (needed[d->stmts[s].target])
+            mark_stmt(d, &d->stmts[s], needed);
+    return needed;
+}
+
+/* A spec's inputs must be read, so nothing is dropped where that would leave one over. */
+static void drop_dead(struct draft *d)
+{
+    const bool *needed = needed_tensors(d);
+    size_t kept = d->op.stmt_count;
+    for (size_t t = 0; t < d->op.declared_count; t++)
+        if (!needed[t])
+            return;
     for (size_t s = d->op.stmt_count; s-- > 0;) {
-        const struct stmt *stmt = &d->stmts[s];
-        if (needed[stmt->target]) {
-            expr_walk(stmt->value, mark_read, needed);
-            for (size_t i = 0; stmt->scatter && i < d->tensors[stmt->target].rank; i++)
-                expr_walk(stmt->scatter[i], mark_read, needed);
+        if (needed[d->stmts[s].target])
             continue;
-        }
         kept--;
         memmove(&d->stmts[s], &d->stmts[s + 1], (kept - s) * sizeof(d->stmts[0]));
         for (size_t i = 0; i < d->op.seq_count; i++)

@@ -40,6 +40,11 @@ enum preservation rewrite_preservation(enum rewrite_rule rule)
     return words[rule];
 }
 
+bool rewrite_cuts(enum rewrite_rule rule)
+{
+    return rule == REWRITE_SPLIT || rule == REWRITE_RESCALE || rule == REWRITE_CENTRE;
+}
+
 /* ---- factors ---- */
 
 static bool collect_factors(const struct expr *expr, bool below, struct factors *out)
@@ -459,8 +464,8 @@ const struct rewrite *rewrite_list(struct arena *arena, const struct op *op, int
     for (size_t s = 0; s < op->stmt_count; s++)
         for (int rule = 0; rule < REWRITE_COUNT; rule++) {
             const struct stmt *stmt = &op->stmts[s];
-            bool whole = rule == REWRITE_INLINE || rule == REWRITE_HOIST;
-            size_t last = whole ? stmt->free_count + 1 : stmt->loop_count;
+            bool cuts = rewrite_cuts((enum rewrite_rule)rule);
+            size_t last = cuts ? stmt->loop_count : stmt->free_count + 1;
             if (!concerns((enum rewrite_rule)rule, stmt))
                 continue;
             for (size_t loop = stmt->free_count; loop < last; loop++)

@@ -63,6 +63,8 @@ const struct rewrite *rewrite_list(struct arena *arena, const struct op *op, int
 bool op_normal(struct arena *arena, const struct op *op, const struct op **out,
                struct err *err) MUST_USE;
 
+/* Does the rule cut an index, rewrite.loop, into parts? */
+bool rewrite_cuts(enum rewrite_rule rule);
 const char *rewrite_name(enum rewrite_rule rule);
 enum preservation rewrite_preservation(enum rewrite_rule rule);
 

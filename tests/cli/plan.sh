@@ -34,7 +34,7 @@ for spec in kernels/ops/*.json; do
 done
 
 plan 0 $softmax --explain
-for text in rescaled-accumulation 'preservation: refused' 'online-state-update' \
+for text in rescaled-accumulation 'preservation: refused' 'online-state-update' 'rewrites: 4 legal' \
     'compositions: 4 generated, 0 of them refused' 'before limits' 'speed of light' \
     'bytes of shared memory a block'; do
     holds "$scratch/out" "$text"
@@ -42,7 +42,7 @@ done
 plan 0 $matmul --why-not '{"tile": {"m": 256, "n": 256}}'
 holds "$scratch/out" 'refused by: registers a block'
 plan 0 $matmul --why-not '{"tile": {"m": 64, "n": 64}}'
-holds "$scratch/out" 'rank 1 among'
+holds "$scratch/out" 'choices; the best plan takes'
 plan 0 $softmax --shape 'M=4096,N=64; M=4096,N=4096' --best 1
 holds "$scratch/out" '* M=4096 N=4096'
 printf '# two shapes\nM=4096,N=64\nM=4096,N=128 # the same\n' >"$scratch/shapes"
@@ -54,6 +54,13 @@ plan 0 $matmul --smem-limit 16000 --best 1
 holds "$scratch/out" 'k 16 a block'
 plan 1 $matmul --smem-limit 1000
 holds "$scratch/out" 'no plan is legal: region 0'
+
+# A row for each op; the time of each on stderr.
+plan 0 kernels/ops/*.json --table
+[ "$(wc -l <"$scratch/out")" -eq "$(ls kernels/ops/*.json | wc -l | awk '{ print $1 + 1 }')" ] ||
+    bad 'not a row for each op' "$scratch/out"
+holds "$scratch/out" 'rescaled-accumulation'
+holds "$scratch/err" 'causal_attention: '
 
 # Wrong commands: what is wrong on stderr, nothing on stdout.
 wrong() { # TEXT ARGUMENT...
@@ -74,6 +81,8 @@ wrong 'exclude each other' $softmax --shapes "$scratch/shapes" --shape M=1,N=1
 wrong '--vary goes with one shape' $softmax --shapes "$scratch/shapes" --vary smem=8K..9K
 wrong 'shape M=0,N=1' $softmax --shape 'M=0,N=1; M=1,N=1'
 wrong 'no shape is given' $softmax --shape ';'
+wrong 'several specs go with --table' $softmax $matmul
+wrong '--table takes' $softmax $matmul --table --vary smem=8K..9K
 wrong '--best wants an integer from 1 to 64' $softmax --best 0
 
 [ "$failures" -eq 0 ]

@@ -1,0 +1,99 @@
+/*
+ * The rewrites that solver/legal knows of a spec, tried one at a time on its normal form.
+ *
+ * Statements are those of the normal form; where it has others than the spec it is printed first.
+ */
+#include "agent/plan_view.h"
+
+bool plan_find_rewrites(const struct plan_task *task, struct plan_rewrites *out, struct err *err)
+{
+    struct plan_rewrites found = {.items = NULL};
+    struct plan_rewrite *items;
+
+    if (!op_normal(task->arena, task->op, &found.op, err))
+        return false;
+    const struct rewrite *list =
+        rewrite_list(task->arena, found.op, PLAN_REWRITE_BLOCK, &found.count);
+    items = arena_array(task->arena, struct plan_rewrite, found.count + 1);
+    for (size_t i = 0; i < found.count; i++) {
+        items[i].rewrite = list[i];
+        preserve_apply(task->arena, found.op, &list[i], &items[i].result);
+        found.legal += items[i].result.op != NULL;
+    }
+    found.items = items;
+    *out = found;
+    return true;
+}
+
+/* ---- text ---- */
+
+static void rewrite_text(struct buf *out, const struct op *op, const struct plan_rewrite *r)
+{
+    const struct stmt *stmt = &op->stmts[r->rewrite.stmt];
+
+    buf_printf(out, "  %3zu  %-9s", r->rewrite.stmt, rewrite_name(r->rewrite.rule));
+    if (rewrite_cuts(r->rewrite.rule))
+        buf_printf(out, "over %.*s, ", STR_ARG(stmt->loops[r->rewrite.loop].name));
+    buf_printf(out, "%.*s", STR_ARG(r->result.text));
+    if (r->result.bound_scale > 1)
+        buf_printf(out, "; bound times %g", r->result.bound_scale);
+    buf_char(out, '\n');
+}
+
+void plan_rewrites_text(struct buf *out, const struct plan_rewrites *rewrites)
+{
+    const struct op *op = rewrites->op;
+
+    buf_printf(out, "\nrewrites: %zu legal, %zu refused, of the normal form\n", rewrites->legal,
+               rewrites->count - rewrites->legal);
+    for (size_t i = 0; i < op->stmt_count; i++) {
+        buf_printf(out, "  %3zu  ", i);
+        op_print_stmt(out, op, &op->stmts[i]);
+        buf_char(out, '\n');
+    }
+    for (int legal = 1; legal >= 0; legal--) {
+        buf_text(out, legal ? " legal\n" : " refused\n");
+        for (size_t i = 0; i < rewrites->count; i++)
+            if ((rewrites->items[i].result.op != NULL) == (legal == 1))
+                rewrite_text(out, op, &rewrites->items[i]);
+    }
+}
+
+/* ---- JSON ---- */
+
+static void rewrite_json(struct json_writer *w, const struct op *op, const struct plan_rewrite *r)
+{
+    const struct stmt *stmt = &op->stmts[r->rewrite.stmt];
+
+    json_open_object(w);
+    json_member_text(w, "rule", rewrite_name(r->rewrite.rule));
+    json_member_text(w, "preservation", preservation_name(rewrite_preservation(r->rewrite.rule)));
+    json_member_int(w, "stmt", (int64_t)r->rewrite.stmt);
+    if (rewrite_cuts(r->rewrite.rule))
+        json_member_str(w, "index", stmt->loops[r->rewrite.loop].name);
+    json_member_bool(w, "legal", r->result.op != NULL);
+    json_member_str(w, "text", r->result.text);
+    if (r->result.op != NULL) {
+        struct buf body;
+
+        buf_init(&body, w->out->arena, OP_SPEC_BYTES_MAX);
+        op_print_body(&body, r->result.op);
+        json_member_real(w, "bound_scale", r->result.bound_scale);
+        json_member_str(w, "body", buf_view(&body));
+    }
+    json_close_object(w);
+}
+
+void plan_rewrites_json(struct json_writer *w, const struct plan_rewrites *rewrites)
+{
+    struct buf body;
+
+    buf_init(&body, w->out->arena, OP_SPEC_BYTES_MAX);
+    op_print_body(&body, rewrites->op);
+    json_member_str(w, "normal_form", buf_view(&body));
+    json_key(w, "rewrites");
+    json_open_array(w);
+    for (size_t i = 0; i < rewrites->count; i++)
+        rewrite_json(w, rewrites->op, &rewrites->items[i]);
+    json_close_array(w);
+}
