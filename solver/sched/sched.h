@@ -7,9 +7,11 @@
  *   factor_graph.h  the problem of all native solvers, and the solvers
  *   hwwfc.h         HW-WFC 2.9 bit for bit, and the check of its recorded results
  *   hwwfc_graph.h   the problem of the second for the first
+ *   plan_graph.h    the plans around a skeleton for the first
  */
 #include "solver/sched/factor_graph.h"
 #include "solver/sched/hwwfc.h"
 #include "solver/sched/hwwfc_graph.h"
+#include "solver/sched/plan_graph.h"
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * Branch and bound, and beam search: one order, one bound (factor_tree.c), two ways through.
  *
- * Depth first takes the values of a variable by rising bound and drops what cannot beat the worst
- * kept assignment.  The beam fixes the variables in the same order and keeps the partial
- * assignments of least bound; as the bound is exact on trees, there it finds the optimum at
- * width 1.
+ * Depth first starts from what WFC finds, takes the values of a variable by rising bound and drops
+ * what cannot beat the worst kept assignment.  The beam fixes the variables in the same order and
+ * keeps the partial assignments of least bound; as the bound is exact on trees, there it finds the
+ * optimum at width 1.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,14 +12,15 @@
 
 #include "solver/sched/factor_int.h"
 
-enum { BEAM_WIDTH = 64, BEAM_WIDTH_MAX = 1 << 16 };
+enum { BEAM_WIDTH = 64, BEAM_WIDTH_MAX = 1 << 16, INCUMBENT_STEPS = 1 << 14 };
 
-/* Bounds are sums in another order than costs: a bound is trusted up to this share of it. */
+/* Bounds are sums in another order than costs, and ties are many: what would win by less than this
+ * share is not looked for. */
 static const double bound_slack = 1e-12;
 
 static bool reaches(double bound, double limit)
 {
-    return bound - fabs(bound) * bound_slack >= limit;
+    return bound + fabs(bound) * bound_slack >= limit;
 }
 
 /* ---- depth first ---- */
@@ -107,6 +108,17 @@ static size_t most_values(const struct factor_graph *graph)
     return most;
 }
 
+/* False when WFC has shown that there is none. */
+static bool collect_incumbent(struct arena *arena, struct search *s)
+{
+    const struct factor_options options = {.steps_max = INCUMBENT_STEPS};
+    struct factor_result found;
+    factor_wfc(arena, s->graph, &options, &found);
+    for (size_t i = 0; i < found.count; i++)
+        (void)factor_collect(&s->collector, found.best[i].values);
+    return found.claim != FACTOR_IMPOSSIBLE;
+}
+
 static void claim(struct factor_result *out, double bound, bool complete)
 {
     const bool found = out->count > 0;
@@ -138,7 +150,7 @@ void factor_bnb(struct arena *arena, const struct factor_graph *graph,
             arena_array(arena, struct branch, value_count(graph, s.tree.order[i]) + 1);
     if (n == 0)
         (void)factor_collect(&s.collector, s.values);
-    else if (s.tree.bound < INFINITY)
+    else if (s.tree.bound < INFINITY && collect_incumbent(arena, &s))
         complete = search_all(&s, nodes_max, &depth);
     factor_collect_finish(&s.collector, out);
     out->counters.steps = s.nodes;

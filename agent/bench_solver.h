@@ -1,0 +1,32 @@
+#ifndef AGENT_BENCH_SOLVER_H
+#define AGENT_BENCH_SOLVER_H
+
+#include "agent/agent.h"
+#include "solver/sched/sched.h"
+
+/* Private to bench-solver: the problems that it solves (bench_problems.c). */
+struct bench_problem {
+    const char *group, *name;
+    const char *unit; /* of costs: "s", or "" for a score */
+    struct factor_graph graph;
+    double compile_us; /* scores or costs, domains, tables; 0 = not measured */
+    /* HW-WFC's only; NULL elsewhere */
+    const struct hwwfc_problem *hwwfc;
+    const struct hwwfc_scores *scores;
+};
+enum { BENCH_PROBLEMS_MAX = 512 };
+struct bench_problems {
+    struct bench_problem items[BENCH_PROBLEMS_MAX];
+    size_t count;
+};
+
+/* HW-WFC's workloads on the specs of kernels/machines/hwwfc. */
+bool bench_hwwfc(struct session *session, struct bench_problems *out, struct err *err) MUST_USE;
+/* Chains of 200 layers, and of 100, 1,000 and 10,000; repeated ones and ones without repetition. */
+bool bench_chains(struct session *session, struct bench_problems *out, struct err *err) MUST_USE;
+/* The plan spaces of kernels/ops on the default machine; what has no skeleton is left out. */
+bool bench_plans(struct session *session, struct bench_problems *out, struct err *err) MUST_USE;
+/* Grids of random costs with forbidden pairs, from narrow to too wide for elimination. */
+void bench_grids(struct session *session, struct bench_problems *out);
+
+#endif
