@@ -4,11 +4,11 @@
  *
  * Statements are gone through in the op's order.  A copy (a map whose value is one plain read) is
  * forgotten where it is read, so two transposes that undo each other vanish; operations with a
- * neutral literal go; the operands of commutative operations are sorted by a key made of
- * operations, positions of loops, declared tensors' positions and, of temporaries, the key of what
- * writes them.
+ * neutral literal go; a + -b is a - b, -(a - b) is b - a, a > b is b < a, pow(a, 2) is a * a; the
+ * operands of commutative operations are sorted by a key made of operations, positions of loops,
+ * declared tensors' positions and, of temporaries, the key of what writes them.
  *
- * Not here: reassociation and distribution, which round differently; -0 + 0 is 0, which equals -0.
+ * Not here: reassociation and distribution, which round differently.  A zero may change its sign.
  */
 #include "solver/legal/rewrite_int.h"
 
@@ -54,6 +54,17 @@ static bool is_literal(const struct expr *e, int value)
            (e->op == EXPR_FLOAT && e->real >= value && e->real <= value);
 }
 
+static const struct expr *expr_like(struct arena *arena, const struct expr *like, enum expr_op op,
+                                    const struct expr *a, const struct expr *b)
+{
+    struct expr *e = arena_new(arena, struct expr);
+    *e = *like;
+    e->op = op;
+    e->args[0] = a;
+    e->args[1] = b;
+    return e;
+}
+
 /* The operand that the operation passes on unchanged, or NULL. */
 static const struct expr *passed_on(const struct expr *e)
 {
@@ -68,6 +79,38 @@ static const struct expr *passed_on(const struct expr *e)
     else if ((e->op == EXPR_MUL && is_literal(a, 1)) || (e->op == EXPR_ADD && is_literal(a, 0)))
         out = b;
     return out != NULL && out->dtype == e->dtype && !out->weak ? out : NULL;
+}
+
+/* An operation of the same value in the one way that normal forms write it, or NULL: signs of
+ * floats go into sums, comparisons point left, conditions are not negated. */
+static const struct expr *other_way(struct arena *arena, const struct expr *e)
+{
+    const struct expr *a = e->args[0], *b = e->args[1];
+    bool first = a->op == EXPR_NEG && dtype_is_float(a->dtype);
+    bool second = b != NULL && b->op == EXPR_NEG && dtype_is_float(b->dtype);
+    if (e->op == EXPR_NEG && a->op == EXPR_SUB && dtype_is_float(a->dtype))
+        return expr_like(arena, e, EXPR_SUB, a->args[1], a->args[0]);
+    if (e->op == EXPR_ADD && second)
+        return expr_like(arena, e, EXPR_SUB, a, b->args[0]);
+    if (e->op == EXPR_ADD && first)
+        return expr_like(arena, e, EXPR_SUB, b, a->args[0]);
+    if (e->op == EXPR_SUB && second)
+        return expr_like(arena, e, EXPR_ADD, a, b->args[0]);
+    if ((e->op == EXPR_MUL || e->op == EXPR_DIV) && first && second)
+        return expr_like(arena, e, e->op, a->args[0], b->args[0]);
+    if (e->op == EXPR_POW && is_literal(b, 2))
+        return expr_like(arena, e, EXPR_MUL, a, a);
+    if (e->op == EXPR_GT || e->op == EXPR_GE)
+        return expr_like(arena, e, e->op == EXPR_GT ? EXPR_LT : EXPR_LE, b, a);
+    if (e->op == EXPR_WHERE && a->op == EXPR_NOT) {
+        struct expr *out = arena_new(arena, struct expr);
+        *out = *e;
+        out->args[0] = a->args[0];
+        out->args[1] = e->args[2];
+        out->args[2] = e->args[1];
+        return out;
+    }
+    return NULL;
 }
 
 static bool commutes(enum expr_op op)
@@ -124,6 +167,13 @@ static const struct expr *normal(const struct normaliser *n, const struct expr *
     const struct expr *operand = passed_on(e);
     if (operand != NULL)
         return operand;
+    const struct expr *other = other_way(n->d.arena, e);
+    if (other != NULL) {
+        *e = *other;
+        operand = passed_on(e);
+        if (operand != NULL)
+            return operand;
+    }
     if (commutes(e->op) && key_of(n, e->args[1]) < key_of(n, e->args[0])) {
         const struct expr *first = e->args[0];
         e->args[0] = e->args[1];

@@ -57,8 +57,9 @@ const struct rewrite *rewrite_list(struct arena *arena, const struct op *op, int
 
 /*
  * The op without what means nothing: x * 1, x + 0, x - 0, x / 1, double negation, copies and double
- * transposes, statements that no output needs; operands that may be swapped stand in an order that
- * names have no part in.  Changes no value (x + 0 may turn -0 into 0).
+ * transposes, a + -b for a - b, a > b for b < a, pow(a, 2) for a * a, statements that no output
+ * needs; operands that may be swapped stand in an order that names have no part in.  A zero
+ * may change its sign, no other value changes.
  */
 bool op_normal(struct arena *arena, const struct op *op, const struct op **out,
                struct err *err) MUST_USE;

@@ -22,6 +22,22 @@ static bool chance(struct disguise *g, uint32_t of)
     return rng_below(&g->rng, of) == 0;
 }
 
+/* a - b as -(b - a), a + -b or -b + a */
+static const struct expr *against_the_grain(struct disguise *g, const struct expr *e)
+{
+    struct arena *arena = g->d.arena;
+    const struct expr *a = e->args[0], *b = e->args[1];
+    const struct expr *minus = expr_call(arena, EXPR_NEG, b, NULL, NULL);
+    switch (rng_below(&g->rng, 3)) {
+    case 0:
+        return expr_call(arena, EXPR_NEG, expr_call(arena, EXPR_SUB, b, a, NULL), NULL, NULL);
+    case 1:
+        return expr_call(arena, EXPR_ADD, a, minus, NULL);
+    default:
+        return expr_call(arena, EXPR_ADD, minus, a, NULL);
+    }
+}
+
 /* Conditions and integers are left as they are: what stands in subscripts has to stay provable. */
 static const struct expr *noise(struct disguise *g, const struct expr *expr)
 {
@@ -37,6 +53,10 @@ static const struct expr *noise(struct disguise *g, const struct expr *expr)
         e->args[0] = e->args[1];
         e->args[1] = first;
     }
+    if (number && e->op == EXPR_SUB && chance(g, 2))
+        return against_the_grain(g, e);
+    if (number && e->op == EXPR_MUL && expr_same(e->args[0], e->args[1]) && chance(g, 2))
+        return expr_call(arena, EXPR_POW, e->args[0], expr_int(arena, 2), NULL);
     if (!number || !chance(g, 3))
         return e;
     switch (rng_below(&g->rng, 6)) {
