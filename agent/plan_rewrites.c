@@ -37,6 +37,8 @@ static void rewrite_text(struct buf *out, const struct op *op, const struct plan
     buf_printf(out, "%.*s", STR_ARG(r->result.text));
     if (r->result.bound_scale > 1)
         buf_printf(out, "; bound times %g", r->result.bound_scale);
+    if (r->result.bound_step > 0)
+        buf_printf(out, ", and %g more a part", r->result.bound_step);
     buf_char(out, '\n');
 }
 
@@ -79,6 +81,7 @@ static void rewrite_json(struct json_writer *w, const struct op *op, const struc
         buf_init(&body, w->out->arena, OP_SPEC_BYTES_MAX);
         op_print_body(&body, r->result.op);
         json_member_real(w, "bound_scale", r->result.bound_scale);
+        json_member_real(w, "bound_step", r->result.bound_step);
         json_member_str(w, "body", buf_view(&body));
     }
     json_close_object(w);

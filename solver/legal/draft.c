@@ -27,7 +27,7 @@ void draft_begin(struct draft *d, struct arena *arena, const struct op *op)
     d->stmt_room = op->stmt_count + DRAFT_ROOM;
     d->tensors = arena_array(arena, struct tensor, d->tensor_room);
     d->stmts = arena_array(arena, struct stmt, d->stmt_room);
-    d->seqs = arena_array(arena, struct seq, op->seq_count + 1);
+    d->seqs = arena_array(arena, struct seq, op->seq_count + 1); /* a rule adds one at most */
     memcpy(d->tensors, op->tensors, op->tensor_count * sizeof(d->tensors[0]));
     memcpy(d->stmts, op->stmts, op->stmt_count * sizeof(d->stmts[0]));
     if (op->seq_count > 0)
@@ -96,6 +96,18 @@ static void find_writers(struct draft *d)
         d->tensors[d->stmts[s].target].written_by = s;
 }
 
+void draft_append_seq(struct draft *d, struct str index, const struct formula *extent,
+                      const struct stmt *stmts, size_t count)
+{
+    d->seqs[d->op.seq_count] =
+        (struct seq){.index = index, .extent = extent, .first = d->op.stmt_count, .count = count};
+    for (size_t i = 0; i < count; i++) {
+        draft_insert(d, d->op.stmt_count, &stmts[i]);
+        d->stmts[d->op.stmt_count - 1].seq = d->op.seq_count;
+    }
+    d->op.seq_count++;
+}
+
 void draft_insert(struct draft *d, size_t at, const struct stmt *stmt)
 {
     ASSERT(d->op.stmt_count < d->stmt_room && at <= d->op.stmt_count);
@@ -107,36 +119,42 @@ void draft_insert(struct draft *d, size_t at, const struct stmt *stmt)
     find_writers(d);
 }
 
+struct marks {
+    bool *read; /* by tensor */
+    bool changed;
+};
+
 static void mark_read(void *context, const struct expr *expr)
 {
-    bool *needed = context;
-    if (expr->op == EXPR_READ)
-        needed[expr->tensor] = true;
+    struct marks *marks = context;
+    if (expr->op != EXPR_READ || marks->read[expr->tensor])
+        return;
+    marks->read[expr->tensor] = marks->changed = true;
 }
 
-static void mark_stmt(const struct draft *d, const struct stmt *stmt, bool *read)
+static void mark_stmt(const struct draft *d, const struct stmt *stmt, struct marks *marks)
 {
-    expr_walk(stmt->value, mark_read, read);
+    expr_walk(stmt->value, mark_read, marks);
     for (size_t i = 0; stmt->scatter && i < d->tensors[stmt->target].rank; i++)
-        expr_walk(stmt->scatter[i], mark_read, read);
+        expr_walk(stmt->scatter[i], mark_read, marks);
 }
 
 /* By tensor: an output needs it, or a statement that is needed reads it.  Statements of sequential
- * blocks always are, for they read later ones. */
+ * blocks always are.  Again until nothing changes, for a rule may leave writers behind readers. */
 static bool *needed_tensors(struct draft *d)
 {
-    bool *needed = arena_array(d->arena, bool, d->op.tensor_count + 1);
+    struct marks marks = {arena_array(d->arena, bool, d->op.tensor_count + 1), true};
     for (size_t t = 0; t < d->op.declared_count; t++)
-        needed[t] = d->tensors[t].role == ROLE_OUTPUT;
+        marks.read[t] = d->tensors[t].role == ROLE_OUTPUT;
+    while (marks.changed) {
+        marks.changed = false;
+        for (size_t s = d->op.stmt_count; s-- > 0;)
+            if (d->stmts[s].seq != OP_NONE || marks.read[d->stmts[s].target])
+                mark_stmt(d, &d->stmts[s], &marks);
+    }
     for (size_t s = 0; s < d->op.stmt_count; s++)
-        if (d->stmts[s].seq != OP_NONE) {
-            needed[d->stmts[s].target] = true;
-            mark_stmt(d, &d->stmts[s], needed);
-        }
-    for (size_t s = d->op.stmt_count; s-- > 0;)
-        if (needed[d->stmts[s].target])
-            mark_stmt(d, &d->stmts[s], needed);
-    return needed;
+        marks.read[d->stmts[s].target] |= d->stmts[s].seq != OP_NONE;
+    return marks.read;
 }
 
 /* A spec's inputs must be read, so nothing is dropped where that would leave one over. */

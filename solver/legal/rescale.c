@@ -16,8 +16,6 @@
 
 #include "solver/legal/rewrite_int.h"
 
-enum { SUMS_MAX = 64 };
-
 /* ---- rescale ---- */
 
 /* A sum against the maximum, ready to be cut. */
@@ -35,6 +33,7 @@ struct rescaling {
     const struct expr *u;
     struct against sums[SUMS_MAX];
     size_t count;
+    struct rescaled *made;
 };
 
 /* exp(u - m[...]) at the sum's loops that correspond to the maximum's. */
@@ -104,16 +103,15 @@ static const struct expr *against_part(struct arena *arena, const struct expr *e
     return e;
 }
 
-/* where(part's maximum is -inf, 0, value) */
-static const struct expr *unless_empty(struct draft *d, const struct expr *maximum,
-                                       const struct expr *value)
+const struct expr *unless_empty(struct draft *d, const struct expr *maximum,
+                                const struct expr *value)
 {
     const struct expr *empty =
         expr_call(d->arena, EXPR_EQ, maximum, expr_real(d->arena, (double)-INFINITY), NULL);
     return expr_call(d->arena, EXPR_WHERE, empty, expr_real(d->arena, 0), value);
 }
 
-static bool cut_sum(const struct rescaling *r, const struct against *sum, size_t at,
+static bool cut_sum(struct rescaling *r, const struct against *sum, size_t at,
                     const struct parts *of_maximum, size_t parts_maximum, int64_t block)
 {
     struct draft *d = r->d;
@@ -142,6 +140,10 @@ static bool cut_sum(const struct rescaling *r, const struct against *sum, size_t
         expr_call(d->arena, EXPR_MUL, parts_read(d, &p, partial), factor, NULL);
     d->stmts[at] = parts_merge(d, &stmt, &p, REDUCE_SUM, unless_empty(d, own, scaled));
     draft_insert(d, at, &over);
+    struct rescaled_sum *made = &r->made->sums[r->made->count++];
+    *made = (struct rescaled_sum){.target = stmt.target, .partial = partial, .exp = sum->exp};
+    for (size_t i = 0; i < maximum->free_count; i++)
+        made->loops[i] = sum->of[i];
     return true;
 }
 
@@ -161,9 +163,9 @@ static bool can_rescale(struct rescaling *r, const struct stmt *maximum)
     return r->count > 0 || refuse(d, "no sum has a factor exp(u - this maximum of u)");
 }
 
-bool rewrite_rescale(struct draft *d, const struct rewrite *rewrite)
+bool rewrite_rescale(struct draft *d, const struct rewrite *rewrite, struct rescaled *out)
 {
-    struct rescaling r = {.d = d, .maximum = rewrite->stmt, .loop = rewrite->loop};
+    struct rescaling r = {.d = d, .maximum = rewrite->stmt, .loop = rewrite->loop, .made = out};
     const struct stmt maximum = d->stmts[rewrite->stmt];
     struct parts p;
     if (!can_rescale(&r, &maximum) || !parts_of(d, &maximum, rewrite->loop, rewrite->block,
@@ -177,6 +179,7 @@ bool rewrite_rescale(struct draft *d, const struct rewrite *rewrite)
     d->stmts[rewrite->stmt] =
         parts_merge(d, &maximum, &p, REDUCE_MAX, parts_read(d, &p, parts_maximum));
     draft_insert(d, rewrite->stmt, &over);
+    *out = (struct rescaled){.maximum = maximum.target, .partial = parts_maximum};
     for (size_t i = 0; i < r.count; i++) /* each one before moves the next by one */
         if (!cut_sum(&r, &r.sums[i], r.sums[i].stmt + 1 + i, &p, parts_maximum, rewrite->block))
             return false;
@@ -205,7 +208,7 @@ static bool centred_square(struct draft *d, const struct stmt *stmt, const struc
     return true;
 }
 
-bool rewrite_centre(struct draft *d, const struct rewrite *rewrite)
+bool rewrite_centre(struct draft *d, const struct rewrite *rewrite, struct centred *out)
 {
     struct arena *arena = d->arena;
     const struct stmt stmt = d->stmts[rewrite->stmt];
@@ -237,5 +240,6 @@ bool rewrite_centre(struct draft *d, const struct rewrite *rewrite)
                     expr_call(arena, EXPR_ADD, parts_read(d, &p, square), between, NULL));
     draft_insert(d, rewrite->stmt, &squares);
     draft_insert(d, rewrite->stmt, &totals);
+    *out = (struct centred){stmt.target, total, square, c};
     return true;
 }

@@ -42,7 +42,7 @@ enum preservation rewrite_preservation(enum rewrite_rule rule)
 
 bool rewrite_cuts(enum rewrite_rule rule)
 {
-    return rule == REWRITE_SPLIT || rule == REWRITE_RESCALE || rule == REWRITE_CENTRE;
+    return rule != REWRITE_INLINE && rule != REWRITE_HOIST;
 }
 
 /* ---- factors ---- */
@@ -94,22 +94,32 @@ static bool cut_loops(struct draft *d, const struct stmt *stmt, size_t loop, int
     return true;
 }
 
+const struct expr *others_of(struct draft *d, const struct stmt *stmt, size_t loop)
+{
+    const struct expr *product = expr_int(d->arena, 1);
+    for (size_t i = stmt->free_count; i < stmt->loop_count; i++) {
+        const struct expr *extent = expr_of_formula(d, stmt->loops[i].extent);
+        if (extent == NULL)
+            return NULL;
+        if (i == loop)
+            continue;
+        product =
+            product->op == EXPR_INT ? extent : expr_call(d->arena, EXPR_MUL, product, extent, NULL);
+    }
+    return product;
+}
+
 /* min(block, extent - part * block) times the other reduced loops. */
 static const struct expr *part_count(struct draft *d, const struct stmt *stmt, size_t loop,
                                      const struct expr *start, const struct expr *extent,
                                      int64_t block)
 {
-    struct arena *arena = d->arena;
-    const struct expr *rest = expr_call(arena, EXPR_SUB, extent, start, NULL);
-    const struct expr *count = expr_call(arena, EXPR_MIN, expr_int(arena, block), rest, NULL);
-    for (size_t i = stmt->free_count; i < stmt->loop_count; i++) {
-        const struct expr *other = i == loop ? NULL : expr_of_formula(d, stmt->loops[i].extent);
-        if (other != NULL)
-            count = expr_call(arena, EXPR_MUL, count, other, NULL);
-        else if (i != loop)
-            return NULL;
-    }
-    return count;
+    const struct expr *rest = expr_call(d->arena, EXPR_SUB, extent, start, NULL);
+    const struct expr *count = expr_call(d->arena, EXPR_MIN, expr_int(d->arena, block), rest, NULL);
+    const struct expr *others = others_of(d, stmt, loop);
+    if (others == NULL || stmt->loop_count - stmt->free_count == 1)
+        return others == NULL ? NULL : count;
+    return expr_call(d->arena, EXPR_MUL, count, others, NULL);
 }
 
 bool parts_of(struct draft *d, const struct stmt *stmt, size_t loop, int64_t block,
@@ -370,6 +380,8 @@ static bool rewrite_hoist(struct draft *d, const struct rewrite *rewrite)
 
 static bool apply(struct draft *d, const struct rewrite *rewrite)
 {
+    struct rescaled rescaled;
+    struct centred centred;
     switch (rewrite->rule) {
     case REWRITE_INLINE:
         return rewrite_inline(d, rewrite);
@@ -378,9 +390,13 @@ static bool apply(struct draft *d, const struct rewrite *rewrite)
     case REWRITE_SPLIT:
         return rewrite_split(d, rewrite);
     case REWRITE_RESCALE:
-        return rewrite_rescale(d, rewrite);
+        return rewrite_rescale(d, rewrite, &rescaled);
     case REWRITE_CENTRE:
-        return rewrite_centre(d, rewrite);
+        return rewrite_centre(d, rewrite, &centred);
+    case REWRITE_ONLINE:
+        return rewrite_online(d, rewrite);
+    case REWRITE_WELFORD:
+        return rewrite_welford(d, rewrite);
     case REWRITE_COUNT:
         break;
     }
@@ -390,26 +406,34 @@ static bool apply(struct draft *d, const struct rewrite *rewrite)
 /* Conditions, and how far an honest run may be from the old bound.  Splitting and hoisting move
  * roundings inside a sum that is charged sixteen units for each; exp(u - p) * exp(p - m) has two
  * differences, two exponentials and a product where exp(u - m) has one of each; a part's own mean
- * is as far off as the mean. */
+ * is as far off as the mean.  A running state is rounded at each step, at most four (eight) units
+ * of the sixteen that the whole is charged. */
 static void explain(enum rewrite_rule rule, struct rewritten *out)
 {
     static const struct {
         const char *text;
-        double scale;
+        double scale, step;
     } rules[] = {
-        [REWRITE_INLINE] = {"the same operations, done where they are used", 1},
-        [REWRITE_HOIST] = {"the sum times what all terms have; while it stays finite", 1},
-        [REWRITE_SPLIT] = {"partial results round within the bound of the whole", 1},
+        [REWRITE_INLINE] = {"the same operations, done where they are used", 1, 0},
+        [REWRITE_HOIST] = {"the sum times what all terms have; while it stays finite", 1, 0},
+        [REWRITE_SPLIT] = {"partial results round within the bound of the whole", 1, 0},
         [REWRITE_RESCALE] = {"sums of parts times exp(their maximum - maximum), at most 1; a part "
                              "whose maximum is -inf adds nothing",
-                             2},
+                             2, 0},
         [REWRITE_CENTRE] = {"squares about the part's mean, and its count times the square of the "
                             "mean's distance",
-                            2},
+                            2, 0},
+        [REWRITE_ONLINE] = {"the state so far is multiplied by exp(old maximum - new), at most 1: "
+                            "three roundings a step",
+                            2, 0.25},
+        [REWRITE_WELFORD] = {"the mean so far is moved, the squares so far take what that adds: a "
+                             "few roundings a step",
+                             2, 0.5},
     };
     ASSERT((size_t)rule < COUNT_OF(rules));
     out->text = str_from(rules[rule].text);
     out->bound_scale = rules[rule].scale;
+    out->bound_step = rules[rule].step;
 }
 
 void preserve_apply(struct arena *arena, const struct op *op, const struct rewrite *rewrite,
@@ -444,10 +468,12 @@ static bool concerns(enum rewrite_rule rule, const struct stmt *stmt)
         return stmt->reduce == REDUCE_NONE;
     case REWRITE_HOIST:
     case REWRITE_CENTRE:
+    case REWRITE_WELFORD:
         return stmt->reduce == REDUCE_SUM;
     case REWRITE_SPLIT:
         return stmt->reduce != REDUCE_NONE;
     case REWRITE_RESCALE:
+    case REWRITE_ONLINE:
         return stmt->reduce == REDUCE_MAX;
     case REWRITE_COUNT:
         break;

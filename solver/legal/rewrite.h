@@ -16,13 +16,18 @@
  *            part's own maximum; merged by rescaling: one-pass softmax, attention over key blocks
  *   CENTRE   a sum of squares (x - c)^2 over parts, each against the part's own mean; merged by
  *            Chan's rule: x is read before c is known
+ *   ONLINE   RESCALE with a running state instead of a merge at the end: one part after the other,
+ *            maximum and sums so far
+ *   WELFORD  CENTRE in the same way: mean and squares so far; with parts of 1 Welford's recurrence
  */
 #define REWRITES(X)                                                                                \
     X(INLINE, "inline", RECOMPUTE)                                                                 \
     X(HOIST, "hoist", REORDER)                                                                     \
     X(SPLIT, "split", SPLIT_MERGE)                                                                 \
     X(RESCALE, "rescale", RESCALE)                                                                 \
-    X(CENTRE, "centre", SUMMARISE)
+    X(CENTRE, "centre", SUMMARISE)                                                                 \
+    X(ONLINE, "online", RESCALE)                                                                   \
+    X(WELFORD, "welford", SUMMARISE)
 enum rewrite_rule {
 #define X(id, name, preservation) REWRITE_##id,
     REWRITES(X)
@@ -32,17 +37,17 @@ enum rewrite_rule {
 
 struct rewrite {
     enum rewrite_rule rule;
-    size_t stmt;   /* INLINE: the map; RESCALE: the maximum; else the reduction */
-    size_t loop;   /* SPLIT, RESCALE, CENTRE: which of its reduced loops */
-    int64_t block; /* the same: iterations a part, from 1 */
+    size_t stmt;   /* INLINE: the map; RESCALE, ONLINE: the maximum; else the reduction */
+    size_t loop;   /* of rules that cut an index: which of its reduced loops */
+    int64_t block; /* of those too: iterations a part, from 1 */
 };
 
 struct rewritten {
     const struct op *op; /* NULL = refused */
     struct str text;     /* the condition that holds, or which statement is refused and why */
-    /* |result - value| of an honest run stays below this times the bound of the first op.  1 =
-     * the rewrite stays inside it. */
-    double bound_scale;
+    /* |result - value| of an honest run stays below the bound of the first op times
+     * (bound_scale + bound_step * parts).  1 and 0 = the rewrite stays inside it. */
+    double bound_scale, bound_step;
 };
 
 enum { REWRITE_BLOCK_MAX = 1 << 20, REWRITE_NODES_MAX = 4096 };

@@ -10,6 +10,7 @@
  *   normal.c   what means nothing is taken away
  *   rewrite.c  the rules of one statement: inline, hoist, split
  *   rescale.c  the rules of several: rescale, centre
+ *   running.c  the same with a state that runs over the parts: online, welford
  */
 struct draft {
     struct arena *arena;
@@ -34,6 +35,9 @@ struct str draft_name(struct draft *d, const char *hint);
 size_t draft_temporary(struct draft *d, const char *hint, enum dtype dtype,
                        const struct loop *loops, size_t free_count);
 void draft_insert(struct draft *d, size_t at, const struct stmt *stmt);
+/* A sequential block behind all statements, which then need not be in order; once a draft. */
+void draft_append_seq(struct draft *d, struct str index, const struct formula *extent,
+                      const struct stmt *stmts, size_t count);
 /* Neither in a sequential block, nor a scatter, nor a scan. */
 bool is_straight(const struct stmt *stmt);
 
@@ -89,11 +93,34 @@ struct stmt parts_stmt(struct draft *d, const struct parts *parts, size_t target
                        const struct expr *value);
 /* tensor at the free loops of the parts, in the statement over parts and in its merge alike. */
 const struct expr *parts_read(struct draft *d, const struct parts *parts, size_t tensor);
+/* The reduced loops but `loop`, multiplied; NULL: an extent is no plain formula. */
+const struct expr *others_of(struct draft *d, const struct stmt *stmt, size_t loop);
+/* where(maximum is -inf, 0, value) */
+const struct expr *unless_empty(struct draft *d, const struct expr *maximum,
+                                const struct expr *value);
 
 /* ---- the rules; false = refused ---- */
 
-bool rewrite_rescale(struct draft *d, const struct rewrite *rewrite);
-bool rewrite_centre(struct draft *d, const struct rewrite *rewrite);
+/* What rescaling leaves: who holds the parts' summaries. */
+enum { SUMS_MAX = 32 };
+struct rescaled_sum {
+    size_t target, partial;     /* tensors: of the whole, of the parts */
+    size_t loops[OP_LOOPS_MAX]; /* by free loop of the maximum: of the sum */
+    enum expr_op exp;
+};
+struct rescaled {
+    size_t maximum, partial; /* tensors */
+    struct rescaled_sum sums[SUMS_MAX];
+    size_t count;
+};
+bool rewrite_rescale(struct draft *d, const struct rewrite *rewrite, struct rescaled *out);
+struct centred {
+    size_t target, total, square; /* tensors: of the whole, of the parts */
+    const struct expr *centre;    /* in the free loops */
+};
+bool rewrite_centre(struct draft *d, const struct rewrite *rewrite, struct centred *out);
+bool rewrite_online(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_welford(struct draft *d, const struct rewrite *rewrite);
 
 /* Factors of a product, through quotients: numerators and denominators. */
 enum { FACTORS_MAX = 16 };

@@ -11,12 +11,13 @@ static const enum interp_order orders[] = {ORDER_SEQUENTIAL, ORDER_STRIDED};
 
 struct tally {
     size_t applied, refused, runs;
+    double worst[REWRITE_COUNT + 1]; /* of the bound; last: several rewrites */
 };
 
 /* One shape, one class of data. */
 static void try_data(const struct op *op, const struct op *changed, double scale,
-                     const struct bound_op *bound, enum data_class class, const char *what,
-                     struct tally *tally)
+                     const struct bound_op *bound, enum data_class class, int rule,
+                     const char *what, struct tally *tally)
 {
     struct arena arena;
     struct trial trial;
@@ -25,11 +26,21 @@ static void try_data(const struct op *op, const struct op *changed, double scale
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
         double ratio = trial_ratio(&arena, &trial, changed, orders[i]);
         tally->runs++;
+        tally->worst[rule] = fmax(tally->worst[rule], ratio);
         if (!(ratio <= scale))
             fail_msg("%.*s, %s, data %s: %g of the bound", STR_ARG(op->name), what,
                      data_class_name(class), ratio);
     }
     arena_release(&arena);
+}
+
+static double scale_of(const struct rewritten *out, const struct rewrite *rewrite,
+                       const struct bound_op *bound)
+{
+    int64_t extent = bound->extents[rewrite->stmt][rewrite->loop];
+    if (!rewrite_cuts(rewrite->rule))
+        return out->bound_scale;
+    return out->bound_scale + out->bound_step * (double)num_ceil_div(extent, rewrite->block);
 }
 
 static void try_rewrite(struct arena *arena, const struct op *op, const struct rewrite *rewrite,
@@ -54,7 +65,8 @@ static void try_rewrite(struct arena *arena, const struct op *op, const struct r
         assert_ok(op_bind_shape(arena, op, &op->verify[v], &bound, &err));
         for (size_t c = 0; c < COUNT_OF(classes) && is_small(bound); c++)
             if (classes[c] != DATA_SPECIAL || !op->policy.finite_inputs)
-                try_data(op, out.op, out.bound_scale, bound, classes[c], what, tally);
+                try_data(op, out.op, scale_of(&out, rewrite, bound), bound, classes[c],
+                         (int)rewrite->rule, what, tally);
     }
 }
 
@@ -63,7 +75,7 @@ static void test_library(void **state UNUSED)
 {
     static const int64_t blocks[] = {5, 64, 1};
     const char *names[OPS_MAX];
-    struct tally tally = {0, 0, 0};
+    struct tally tally = {.runs = 0};
     struct arena list;
     arena_init(&list, ARENA_BYTES);
     size_t count = ops_all(&list, names);
@@ -81,6 +93,9 @@ static void test_library(void **state UNUSED)
         }
     print_message("%zu applied, %zu refused, %zu runs inside the bound\n", tally.applied,
                   tally.refused, tally.runs);
+    for (int rule = 0; rule < REWRITE_COUNT; rule++)
+        print_message("%-8s at most %.3g of the bound\n", rewrite_name((enum rewrite_rule)rule),
+                      tally.worst[rule]);
     assert_true(tally.applied > 150 && tally.refused > 100 && tally.runs > 5000);
     arena_release(&list);
 }
@@ -142,7 +157,7 @@ static const char naive_attention[] = "m[r] = max(j) x[r,j]\n"
  * of keys, and the part that is left of each block is a state of three numbers a row and column. */
 static void test_streaming_attention(void **state UNUSED)
 {
-    struct tally tally = {0, 0, 0};
+    struct tally tally = {.runs = 0};
     struct arena arena;
     double scale = 1;
     arena_init(&arena, ARENA_BYTES);
@@ -158,8 +173,26 @@ static void test_streaming_attention(void **state UNUSED)
             const struct bound_op *bound;
             struct err err = {0};
             assert_ok(op_bind_shape(&arena, op, &op->verify[v], &bound, &err));
-            try_data(op, streamed, scale, bound, classes[c], "hoist, rescale", &tally);
+            try_data(op, streamed, scale, bound, classes[c], REWRITE_COUNT, "hoist, rescale",
+                     &tally);
         }
+    arena_release(&arena);
+}
+
+/* The state of a running softmax, and Welford's recurrence: one step an element. */
+static void test_running(void **state UNUSED)
+{
+    struct arena arena;
+    double scale = 1;
+    arena_init(&arena, ARENA_BYTES);
+    const char *online = body_of(
+        &arena, applied(&arena, ops_named(&arena, "softmax"), REWRITE_ONLINE, "mx", 1, &scale));
+    assert_non_null(strstr(online, "seq step0: ceildiv(N, 1) {\n"
+                                   "  maxima0[step0,m] = max(pad(maxima0[step0 - 1,m], "));
+    assert_non_null(strstr(online, "s[m] = sums0[(N - 1) / 1,m]\n"));
+    const char *welford = body_of(
+        &arena, applied(&arena, ops_named(&arena, "mean_var"), REWRITE_WELFORD, "q", 1, &scale));
+    assert_non_null(strstr(welford, "seq step0: ceildiv(N, 1) {\n  mean0[step0,m] = "));
     arena_release(&arena);
 }
 
@@ -213,9 +246,8 @@ static void test_refusals(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_pass_softmax),
-        cmocka_unit_test(test_streaming_attention),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_one_pass_softmax), cmocka_unit_test(test_streaming_attention),
+        cmocka_unit_test(test_running),          cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
