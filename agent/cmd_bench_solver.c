@@ -188,6 +188,22 @@ static void put_head(struct buf *out)
     buf_printf(out, " %6s us %8s\n", "preset", "over");
 }
 
+/* How many values each limit removed, over all variables. */
+static void json_removals(struct json_writer *w, const struct factor_graph *graph)
+{
+    const struct factor_domain *first = graph->variables[0].domain;
+    json_key(w, "removed");
+    json_open_object(w);
+    for (size_t limit = 0; limit < first->limit_count; limit++) {
+        int64_t removed = 0;
+        for (size_t v = 0; v < graph->variable_count; v++)
+            removed += (int64_t)graph->variables[v].domain->removals[limit].removed;
+        if (removed > 0)
+            json_member_int(w, first->limits[limit], removed);
+    }
+    json_close_object(w);
+}
+
 static void json_row(struct json_writer *w, const struct row *row)
 {
     json_open_object(w);
@@ -198,6 +214,7 @@ static void json_row(struct json_writer *w, const struct row *row)
     json_member_real(w, "bound", row->optimum);
     json_member_bool(w, "proven", row->proven);
     json_member_real(w, "graph_us", row->problem->compile_us);
+    json_removals(w, &row->problem->graph);
     for (int i = 0; i < SOLVER_COUNT; i++) {
         if (row->by[i].skipped)
             continue;

@@ -284,7 +284,7 @@ static const char synth_help[] =
     "The key of the model's server is read from WARPWRIGHT_API_KEY, for api.openai.com also from\n"
     "OPENAI_API_KEY, or from --key-file.\n\n"
     "Exit status: 0 a kernel was accepted, 1 none was, 2 usage, malformed input, a bank that\n"
-    "cannot be used or a server that refuses.\n\n"
+    "cannot be used or a server that gives no answer.\n\n"
     "    warpwright synth kernels/ops/softmax.json --llm none --out out/softmax\n"
     "    warpwright synth kernels/ops/softmax.json --replay tests/tapes/softmax.jsonl\n"
     "    warpwright synth kernels/ops/softmax.json --llm http://127.0.0.1:8000/v1 --model M \\\n"

@@ -9,9 +9,8 @@
  * there, and neither asked, compiled nor run again.
  *
  * An answer that is no kernel is a verdict like any other (source rejected), and what it says is
- * written for the next prompt.  A question that got no answer is `infrastructure`, which is never
- * evidence.  Only what would fail again ends the campaign: a refused key, a lost bank, a tape that
- * does not match.
+ * written for the next prompt.  Where no answer comes (server out of reach, key refused, a tape
+ * that does not match), the campaign ends, and the attempt stays open for the next run.
  */
 #include <stdio.h>
 #include <string.h>
@@ -139,6 +138,20 @@ static struct str prompt_hash(const struct campaign *c, const struct prompt *pro
     return str_from(str_copy(c->arena, str_from(hex)));
 }
 
+/* A reply over the limits is the model's doing.  A server that cannot be reached is not: the
+ * attempt stays open, and the same command asks again. */
+static bool without_answer(const struct campaign *c, struct campaign_attempt *attempt,
+                           struct err *err)
+{
+    if (err->code == ERR_NETWORK && c->options->bank != NULL)
+        return err_context(err, "attempt %d stays open, and the same command goes on from it",
+                           (int)attempt->number);
+    if (err->code != ERR_LIMIT)
+        return false;
+    no_kernel(c, attempt, VALIDITY_SOURCE_REJECTED, "the answer: ", err->text);
+    return true;
+}
+
 static bool ask(const struct campaign *c, struct campaign_attempt *attempt, struct err *err)
 {
     int64_t start = clock_mono_ns();
@@ -162,12 +175,8 @@ static bool ask(const struct campaign *c, struct campaign_attempt *attempt, stru
     show(c, PHASE_ASK, attempt);
     answered = llm_ask(c->arena, c->options->llm, &request, &reply, err);
     clock_stage(&attempt->stages.model_ns, &start);
-    if (!answered) {
-        if (err->code != ERR_NETWORK && err->code != ERR_LIMIT)
-            return false;
-        no_kernel(c, attempt, VALIDITY_INFRASTRUCTURE, "no answer: ", err->text);
-        return true;
-    }
+    if (!answered)
+        return without_answer(c, attempt, err);
     attempt->drifted = reply.drifted;
     attempt->tokens_in = reply.usage.input_tokens;
     attempt->tokens_out = reply.usage.output_tokens;

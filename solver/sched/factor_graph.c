@@ -25,7 +25,8 @@ static size_t first_over(size_t value, size_t limit_count,
     return limit_count;
 }
 
-const struct factor_domain *factor_domain(struct arena *arena, size_t offered, size_t limit_count,
+const struct factor_domain *factor_domain(struct arena *arena, size_t offered,
+                                          const char *const *limits, size_t limit_count,
                                           double (*slack)(const void *, size_t, size_t),
                                           const void *context)
 {
@@ -48,13 +49,13 @@ const struct factor_domain *factor_domain(struct arena *arena, size_t offered, s
         for (size_t i = 0; i < limit_count; i++)
             removals[i].slack_least = fmin(removals[i].slack_least, slacks[i]);
     }
-    *domain = (struct factor_domain){count, labels, offered, removals, limit_count};
+    *domain = (struct factor_domain){count, labels, offered, removals, limits, limit_count};
     return domain;
 }
 
 const struct factor_domain *factor_domain_whole(struct arena *arena, size_t count)
 {
-    return factor_domain(arena, count, 0, NULL, NULL);
+    return factor_domain(arena, count, NULL, 0, NULL, NULL);
 }
 
 const struct factor_table *factor_table(struct arena *arena, size_t rows, size_t columns,
@@ -68,8 +69,8 @@ const struct factor_table *factor_table(struct arena *arena, size_t rows, size_t
         for (size_t k = 0; k < columns; k++) {
             double c = costs[i * columns + k] = cost(context, i, k);
             table->forbidden += c == INFINITY;
-            least = fmin(least, c);
-            most = c == INFINITY ? most : fmax(most, c);
+            least = c < least ? c : least;
+            most = c > most && c < INFINITY ? c : most;
         }
     table->rows = rows;
     table->columns = columns;

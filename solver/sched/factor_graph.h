@@ -32,14 +32,15 @@ enum {
 /* What a hard limit did to a domain. */
 struct factor_removal {
     size_t removed;     /* values that no earlier limit had removed */
-    double over_least;  /* by how much the nearest of them is over; INFINITY = none removed */
-    double slack_least; /* what the kept value that is nearest to the limit has left */
+    double over_least;  /* by how much the nearest of them is over; INFINITY = not known */
+    double slack_least; /* what the kept value that is nearest to the limit has left; likewise */
 };
 struct factor_domain {
     size_t count;
     const uint16_t *labels;                /* the owner's number of each value, ascending */
     size_t offered;                        /* before limits */
     const struct factor_removal *removals; /* by limit */
+    const char *const *limits;             /* their names: the reasons of removals */
     size_t limit_count;
 };
 struct factor_variable {
@@ -66,10 +67,10 @@ struct factor_graph {
 
 /* Those of 0 .. offered - 1 whose slack is not negative for any limit; limits are tried in order.
  */
-const struct factor_domain *factor_domain(struct arena *arena, size_t offered, size_t limit_count,
-                                          double (*slack)(const void *context, size_t limit,
-                                                          size_t value),
-                                          const void *context);
+const struct factor_domain *
+factor_domain(struct arena *arena, size_t offered, const char *const *limits, size_t limit_count,
+              double (*slack)(const void *context, size_t limit, size_t value),
+              const void *context);
 /* All of them, without limits. */
 const struct factor_domain *factor_domain_whole(struct arena *arena, size_t count);
 /* cost(context, row, column) for positions in the two domains. */
@@ -155,8 +156,8 @@ void factor_beam(struct arena *arena, const struct factor_graph *graph,
 /* Wave function collapse: least entropy first, arc consistency, conflict-directed backtracking. */
 void factor_wfc(struct arena *arena, const struct factor_graph *graph,
                 const struct factor_options *options, struct factor_result *out);
-/* The exact solver that fits: chain, elimination, or branch and bound where tables grow too large.
- */
+/* The exact solver that fits: chain, elimination, or branch and bound where tables grow too large;
+ * WITHIN when that stops too. */
 void factor_solve(struct arena *arena, const struct factor_graph *graph,
                   const struct factor_options *options, struct factor_result *out);
 

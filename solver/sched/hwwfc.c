@@ -349,12 +349,6 @@ double hwwfc_entropy(const double *scores, const uint16_t *ids, size_t count)
 
 /* ---- hard limits ---- */
 
-const char *hwwfc_limit_name(enum hwwfc_limit limit)
-{
-    static const char *const names[] = {"SRAM capacity", "alignment", "working memory"};
-    return names[limit];
-}
-
 double hwwfc_slack(enum hwwfc_limit limit, enum hwwfc_type type, const struct hwwfc_state *state,
                    const struct hwwfc_spec *spec)
 {

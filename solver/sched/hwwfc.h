@@ -106,7 +106,6 @@ bool hwwfc_score(const struct hwwfc_layer *layer, const struct hwwfc_state *stat
 
 /* Hard limits in the order in which the original tests them; slack in bytes, negative = refused. */
 enum hwwfc_limit { HWWFC_CAPACITY, HWWFC_ALIGNMENT, HWWFC_WORKING_MEMORY, HWWFC_LIMIT_COUNT };
-const char *hwwfc_limit_name(enum hwwfc_limit limit);
 double hwwfc_slack(enum hwwfc_limit limit, enum hwwfc_type type, const struct hwwfc_state *state,
                    const struct hwwfc_spec *spec);
 bool hwwfc_allowed(enum hwwfc_type type, const struct hwwfc_state *state,

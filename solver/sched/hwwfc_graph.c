@@ -10,7 +10,7 @@ struct compiler {
     struct arena *arena;
     const struct hwwfc_problem *problem;
     const struct hwwfc_scores *scores;
-    const double *penalties; /* of pairs of tiles, layouts and memories apart: by state ids */
+    const double *penalties; /* of pairs of state ids */
     size_t state_count;
     double weight, threshold;
     struct factor_variable *variables;
@@ -18,6 +18,8 @@ struct compiler {
 };
 
 /* ---- variables ---- */
+
+static const char *const limit_names[] = {"SRAM capacity", "alignment", "working memory"};
 
 struct limits_of {
     const struct compiler *compiler;
@@ -62,8 +64,8 @@ static void make_variable(struct compiler *c, size_t layer)
             variable->unary = c->variables[i].unary;
     }
     if (variable->domain == NULL)
-        variable->domain =
-            factor_domain(c->arena, own->candidate_count, HWWFC_LIMIT_COUNT, slack_of, &limits);
+        variable->domain = factor_domain(c->arena, own->candidate_count, limit_names,
+                                         HWWFC_LIMIT_COUNT, slack_of, &limits);
     if (variable->unary == NULL)
         variable->unary = make_unary(c, layer);
 }
@@ -97,16 +99,27 @@ static const struct factor_table *table_for(struct compiler *c, size_t edge, siz
     return factor_table(c->arena, ends.a_domain->count, ends.b_domain->count, edge_cost, &ends);
 }
 
+/* Tiles are compared once for all layouts and memories. */
 static void make_penalties(struct compiler *c)
 {
-    const size_t n = c->state_count = hwwfc_state_count(c->problem->tiles);
+    enum { OF_TILE = HWWFC_LAYOUT_COUNT * HWWFC_MEMORY_COUNT };
+    const struct hwwfc_tiles *tiles = c->problem->tiles;
+    const size_t n = c->state_count = hwwfc_state_count(tiles);
     double *penalties = arena_array(c->arena, double, n *n);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k <= i; k++) {
-            struct hwwfc_state a = hwwfc_state(c->problem->tiles, i);
-            struct hwwfc_state b = hwwfc_state(c->problem->tiles, k);
-            penalties[i * n + k] = penalties[k * n + i] = hwwfc_penalty(&a, &b);
-        }
+    double kinds[OF_TILE][OF_TILE];
+    for (size_t i = 0; i < OF_TILE * OF_TILE; i++) {
+        struct hwwfc_state a = hwwfc_state(tiles, i / OF_TILE);
+        struct hwwfc_state b = hwwfc_state(tiles, i % OF_TILE);
+        kinds[i / OF_TILE][i % OF_TILE] = hwwfc_penalty(&a, &b);
+    }
+    for (size_t i = 0; i < tiles->count * tiles->count; i++) {
+        const size_t first = i / tiles->count * OF_TILE, second = i % tiles->count * OF_TILE;
+        struct hwwfc_state a = hwwfc_state(tiles, first), b = hwwfc_state(tiles, second);
+        const double shape = hwwfc_penalty(&a, &b);
+        for (size_t x = 0; x < OF_TILE; x++)
+            for (size_t y = 0; y < OF_TILE; y++)
+                penalties[(first + x) * n + second + y] = kinds[x][y] + shape;
+    }
     c->penalties = penalties;
 }
 

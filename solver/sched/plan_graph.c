@@ -7,6 +7,7 @@
  */
 #include "solver/sched/plan_graph.h"
 
+#include <math.h>
 #include <string.h>
 
 struct compiler {
@@ -20,6 +21,27 @@ struct compiler {
 };
 
 enum { SCRATCH_BYTES = 64 << 20 };
+
+/* The choices that plan_space kept, and what it refused, by enum limit. */
+static const struct factor_domain *make_domain(struct arena *arena,
+                                               const struct space_domain *choices)
+{
+    static const char *const names[] = {
+#define X(id, text) text,
+        LIMITS(X)
+#undef X
+    };
+    struct factor_domain *domain = arena_new(arena, struct factor_domain);
+    struct factor_removal *removals = arena_array(arena, struct factor_removal, LIMIT_COUNT);
+    *domain = *factor_domain_whole(arena, choices->count);
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        removals[i] = (struct factor_removal){choices->refused[i], INFINITY, INFINITY};
+    domain->offered = choices->generated;
+    domain->removals = removals;
+    domain->limits = names;
+    domain->limit_count = LIMIT_COUNT;
+    return domain;
+}
 
 static const double *region_seconds(struct compiler *c, size_t region)
 {
@@ -112,10 +134,9 @@ bool plan_graph(struct arena *arena, const struct plan *skeleton, const struct b
     memcpy(c.regions, skeleton->regions, space->domain_count * sizeof(*c.regions));
     c.trial.regions = c.regions;
     for (size_t i = 0; i < space->domain_count; i++)
-        variables[i] =
-            (struct factor_variable){.name = STR_LIT("region"),
-                                     .domain = factor_domain_whole(arena, space->domains[i].count),
-                                     .unary = region_seconds(&c, i)};
+        variables[i] = (struct factor_variable){.name = STR_LIT("region"),
+                                                .domain = make_domain(arena, &space->domains[i]),
+                                                .unary = region_seconds(&c, i)};
     for (size_t i = 0; i < skeleton->edge_count; i++) {
         const struct hand_over h = {&c, skeleton->edges[i].from, skeleton->edges[i].to};
         if (is_first(skeleton, i))

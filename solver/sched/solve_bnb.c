@@ -166,12 +166,20 @@ struct partial {
     const struct partial *parent;
     uint16_t value;
 };
+struct offer {
+    double bound;
+    size_t age;
+    const struct partial *parent;
+    uint16_t value;
+};
 struct beam {
     struct arena *arena;
     const struct factor_graph *graph;
     struct factor_tree tree;
-    struct partial **now, **next;
-    size_t now_count, next_count;
+    struct partial **now;
+    size_t now_count;
+    struct offer *offers; /* a heap, the worst first */
+    size_t offer_count;
     double dropped; /* the least bound that was dropped */
     uint16_t *values;
     double *deltas;
@@ -184,38 +192,72 @@ static void restore(struct beam *b, const struct partial *partial, size_t depth)
         b->values[b->tree.order[--depth]] = partial->value;
 }
 
-static int partial_order(const void *a, const void *b)
+/* a is kept rather than b: by bound, then by age. */
+static bool is_before(const struct offer *a, const struct offer *b)
 {
-    const struct partial *const *x = a, *const *y = b;
-    if ((*x)->bound != (*y)->bound)
-        return (*x)->bound < (*y)->bound ? -1 : 1;
-    return 0;
+    return a->bound < b->bound || (a->bound == b->bound && a->age < b->age);
+}
+
+/* Puts an offer into the heap, whose top is the worst of the kept. */
+static void sift_up(struct offer *heap, size_t at, struct offer offer)
+{
+    while (at > 0 && is_before(&heap[(at - 1) / 2], &offer)) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = offer;
+}
+
+static void replace_top(struct offer *heap, size_t count, struct offer offer)
+{
+    size_t at = 0;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= count)
+            break;
+        if (child + 1 < count && is_before(&heap[child], &heap[child + 1]))
+            child++;
+        if (!is_before(&offer, &heap[child]))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = offer;
+}
+
+static void offer_value(struct beam *b, struct offer offer, size_t width)
+{
+    if (b->offer_count < width) {
+        sift_up(b->offers, b->offer_count++, offer);
+        return;
+    }
+    const struct offer worst = b->offers[0];
+    b->dropped = fmin(b->dropped, is_before(&offer, &worst) ? worst.bound : offer.bound);
+    if (is_before(&offer, &worst))
+        replace_top(b->offers, width, offer);
 }
 
 static void extend(struct beam *b, size_t at, size_t width)
 {
     const size_t count = value_count(b->graph, b->tree.order[at]);
-    b->next = arena_array(b->arena, struct partial *, b->now_count * count + 1);
-    b->next_count = 0;
+    size_t age = 0;
+    b->offer_count = 0;
     for (size_t i = 0; i < b->now_count; i++) {
         restore(b, b->now[i], at);
         factor_tree_deltas(b->graph, &b->tree, at, b->values, b->deltas);
         for (size_t x = 0; x < count; x++) {
-            if (b->deltas[x] == INFINITY)
-                continue;
-            struct partial *partial = arena_new(b->arena, struct partial);
-            *partial = (struct partial){b->now[i]->bound + b->deltas[x], b->now[i], (uint16_t)x};
-            b->next[b->next_count++] = partial;
+            const double bound = b->now[i]->bound + b->deltas[x];
+            if (bound < INFINITY)
+                offer_value(b, (struct offer){bound, age++, b->now[i], (uint16_t)x}, width);
         }
         b->steps += (int64_t)count;
     }
-    qsort(b->next, b->next_count, sizeof(struct partial *), partial_order);
-    if (b->next_count > width) {
-        b->dropped = fmin(b->dropped, b->next[width]->bound);
-        b->next_count = width;
+    b->now_count = b->offer_count;
+    for (size_t i = 0; i < b->now_count; i++) {
+        struct partial *partial = arena_new(b->arena, struct partial);
+        *partial = (struct partial){b->offers[i].bound, b->offers[i].parent, b->offers[i].value};
+        b->now[i] = partial;
     }
-    b->now = b->next;
-    b->now_count = b->next_count;
 }
 
 void factor_beam(struct arena *arena, const struct factor_graph *graph,
@@ -231,7 +273,8 @@ void factor_beam(struct arena *arena, const struct factor_graph *graph,
     factor_collect_init(&collector, arena, graph, options);
     b.values = arena_array(arena, uint16_t, n + 1);
     b.deltas = arena_array(arena, double, most_values(graph));
-    b.now = arena_array(arena, struct partial *, 1);
+    b.now = arena_array(arena, struct partial *, width);
+    b.offers = arena_array(arena, struct offer, width);
     b.now[0] = arena_new(arena, struct partial);
     b.now[0]->bound = b.tree.bound;
     b.now_count = b.tree.bound < INFINITY;

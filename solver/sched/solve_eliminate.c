@@ -148,7 +148,8 @@ static bool plan_bucket(struct eliminator *e, size_t at, double steps_max, doubl
     const size_t v = bucket->variable = choose(e);
     const double size = message_size(e, v);
     size_t *scope = arena_array(e->arena, size_t, e->links[v].count + 1);
-    memcpy(scope, e->links[v].list, e->links[v].count * sizeof(*scope));
+    if (e->links[v].count > 0)
+        memcpy(scope, e->links[v].list, e->links[v].count * sizeof(*scope));
     bucket->out = (struct message){.scope = scope, .scope_count = e->links[v].count};
     e->rank[v] = at;
     if (size > (double)e->states_largest)

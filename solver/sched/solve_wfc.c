@@ -13,7 +13,7 @@
 
 #include "solver/sched/wave_int.h"
 
-/* TUNING: enough for all feasible chains of test_solvers at the first descent. */
+/* TUNING: enough for all feasible chains of test_defects at the first descent. */
 enum { BACKTRACKS_FIRST = 256, SWEEPS_MAX = 16 };
 static const double restart_noise = 1; /* temperatures */
 

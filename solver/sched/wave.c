@@ -1,9 +1,11 @@
 /*
  * The state of a wave function collapse: what each variable may still be, and how to take it back.
  *
- * Scores hold a value's unary cost and what it costs beside the collapsed neighbours; they change
- * by addition when a neighbour collapses, and a variable's entropy is made anew only when its
- * scores or values changed.  A heap has the uncollapsed variables by entropy.
+ * Scores hold a value's unary cost, what it costs beside the collapsed neighbours, and what it will
+ * cost at least beside each open one: the least of pair cost and that neighbour's own, of which
+ * each of its edges counts an equal share.  When a neighbour collapses, the actual cost takes the
+ * place of the least one, and a variable's entropy is made anew only when its scores or values
+ * changed.  A heap has the uncollapsed variables by entropy.
  *
  * Removals remember the decisions that they rest on, as one set a variable: an upper bound of the
  * reason of each of its removals.  So a variable without values names the decisions to blame, and
@@ -17,9 +19,9 @@
 #include "solver/sched/wave_int.h"
 
 enum { WORD_BITS = 64 };
-/* TUNING: of 1, 2, 4, 8 and 16, what gives the least cost over HW-WFC's workloads (bench-solver).
- */
-static const double ranges_per_temperature = 4;
+/* TUNING: of 1, 2, 4, ... 128 the least cost over bench-solver's random chains and grids; HW-WFC's
+ * workloads do not tell them apart. */
+static const double ranges_per_temperature = 16;
 
 static size_t words_of(size_t bits)
 {
@@ -285,8 +287,9 @@ static void add_scores(struct wave *w, size_t v, uint16_t value)
         const size_t step = edge->a == v ? 1 : edge->table->columns;
         const double *costs = edge->a == v ? &edge->table->cost[value * edge->table->columns]
                                            : &edge->table->cost[value];
+        const double *least = w->looks[w->incident.list[i]][edge->a == v];
         for (size_t x = 0; x < value_count(w->graph, other); x++)
-            cell->scores[x] += costs[x * step];
+            cell->scores[x] += costs[x * step] - least[x];
     }
 }
 
@@ -380,6 +383,115 @@ static void fill_masks(struct wave *w)
     }
 }
 
+/* ---- what open neighbours will cost ---- */
+
+/* least[k] = min over rows of cost + unary[row] */
+static void least_down(const struct factor_table *table, const double *unary, double *least)
+{
+    for (size_t k = 0; k < table->columns; k++)
+        least[k] = INFINITY;
+    for (size_t r = 0; r < table->rows; r++) {
+        const double *row = &table->cost[r * table->columns], own = unary[r];
+        for (size_t k = 0; k < table->columns; k++) {
+            const double cost = row[k] + own;
+            least[k] = cost < least[k] ? cost : least[k];
+        }
+    }
+}
+
+/* least[r] = min over columns of cost + unary[column]; four minima at a time, which do not wait for
+ * each other. */
+static void least_across(const struct factor_table *table, const double *unary, double *least)
+{
+    for (size_t r = 0; r < table->rows; r++) {
+        const double *row = &table->cost[r * table->columns];
+        double lanes[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
+        size_t k = 0;
+        for (; k + 4 <= table->columns; k += 4)
+            for (size_t i = 0; i < 4; i++) {
+                const double cost = row[k + i] + unary[k + i];
+                lanes[i] = cost < lanes[i] ? cost : lanes[i];
+            }
+        for (; k < table->columns; k++)
+            lanes[0] = row[k] + unary[k] < lanes[0] ? row[k] + unary[k] : lanes[0];
+        const double low = lanes[0] < lanes[1] ? lanes[0] : lanes[1];
+        const double high = lanes[2] < lanes[3] ? lanes[2] : lanes[3];
+        least[r] = low < high ? low : high;
+    }
+}
+
+/* Values that no neighbour allows get 0: propagation removes them. */
+static const double *make_look(struct arena *arena, const struct wave_look *look)
+{
+    const struct factor_table *table = look->table;
+    const size_t count = look->row ? table->rows : table->columns;
+    const size_t others = look->row ? table->columns : table->rows;
+    double *least = arena_array(arena, double, count + 1);
+    double *unary = arena_array(arena, double, others + 1);
+    for (size_t y = 0; y < others; y++)
+        unary[y] = look->share * look->unary[y];
+    if (look->row)
+        least_across(table, unary, least);
+    else
+        least_down(table, unary, least);
+    for (size_t x = 0; x < count; x++)
+        least[x] = least[x] == INFINITY ? 0 : least[x];
+    return least;
+}
+
+static const double *find_look(struct wave *w, struct wave_look *known, size_t mask,
+                               const struct wave_look *look)
+{
+    size_t at = ((uintptr_t)look->table / sizeof(*look->table) * 3 +
+                 (uintptr_t)look->unary / sizeof(*look->unary) + look->row) &
+                mask;
+    while (known[at].least != NULL &&
+           (known[at].table != look->table || known[at].unary != look->unary ||
+            known[at].share != look->share || known[at].row != look->row))
+        at = (at + 1) & mask;
+    if (known[at].least == NULL) {
+        known[at] = *look;
+        known[at].least = make_look(w->arena, look);
+    }
+    return known[at].least;
+}
+
+static double share_of(const struct wave *w, size_t v)
+{
+    return 1 / (double)(w->incident.start[v + 1] - w->incident.start[v]);
+}
+
+/* Repeated parts of a graph share theirs. */
+static void fill_looks(struct wave *w)
+{
+    const struct factor_graph *graph = w->graph;
+    size_t mask = 31;
+    while (mask < 4 * graph->edge_count)
+        mask = 2 * mask + 1;
+    struct wave_look *known = arena_array(w->arena, struct wave_look, mask + 1);
+    w->looks = arena_alloc(w->arena, graph->edge_count + 1, sizeof(*w->looks), _Alignof(double *));
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        const struct factor_edge *edge = &graph->edges[i];
+        const struct wave_look for_a = {edge->table, graph->variables[edge->b].unary,
+                                        share_of(w, edge->b), true, NULL};
+        const struct wave_look for_b = {edge->table, graph->variables[edge->a].unary,
+                                        share_of(w, edge->a), false, NULL};
+        w->looks[i][0] = find_look(w, known, mask, &for_a);
+        w->looks[i][1] = find_look(w, known, mask, &for_b);
+    }
+}
+
+static void add_looks(struct wave *w, size_t v)
+{
+    struct wave_cell *cell = &w->cells[v];
+    for (size_t i = w->incident.start[v]; i < w->incident.start[v + 1]; i++) {
+        const size_t number = w->incident.list[i];
+        const double *least = w->looks[number][w->graph->edges[number].a != v];
+        for (size_t x = 0; x < value_count(w->graph, v); x++)
+            cell->scores[x] += least[x];
+    }
+}
+
 /* A share of the mean range of unary costs. */
 static double temperature_of(const struct factor_graph *graph)
 {
@@ -405,6 +517,7 @@ void wave_init(struct wave *w, struct arena *arena, const struct factor_graph *g
     w->temperature = temperature_of(graph);
     w->masks = arena_array(arena, const struct wave_masks *, graph->edge_count + 1);
     fill_masks(w);
+    fill_looks(w);
     w->blame_words = w->hard ? words_of(n) : 0;
     w->cells = arena_array(arena, struct wave_cell, n + 1);
     w->heap = arena_array(arena, size_t, n + 1);
@@ -444,6 +557,7 @@ void wave_reset(struct wave *w, struct rng *rng, double noise)
             if (noise > 0)
                 cell->scores[x] += noise * w->temperature * rng_u32(rng) / 0x1p32;
         }
+        add_looks(w, v);
         cell->entropy = entropy_of(w, cell, count);
         heap_add(w, v);
     }

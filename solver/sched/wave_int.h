@@ -22,6 +22,14 @@ struct wave_cell {
     uint64_t *blame; /* bit set of the decisions that removals go back to */
     int64_t saved;   /* serial of the level that holds its undo record */
 };
+/* By value: the least that an edge and the other end's share of its unary cost will add. */
+struct wave_look {
+    const struct factor_table *table;
+    const double *unary; /* the other end's */
+    double share;
+    bool row; /* by value of the table's rows */
+    const double *least;
+};
 struct wave_level {
     size_t variable;
     uint16_t value;
@@ -41,6 +49,7 @@ struct wave {
     double temperature;
     bool hard;                       /* some pair is forbidden */
     const struct wave_masks **masks; /* by edge; NULL = all pairs are allowed */
+    const double *(*looks)[2];       /* by edge: for its a, for its b */
     struct wave_cell *cells;
     size_t blame_words;
     size_t *heap, *place; /* uncollapsed variables, least entropy first; place in it */

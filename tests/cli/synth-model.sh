@@ -88,6 +88,19 @@ id=$(sed -n 's/^  \([0-9a-f]*\)    4 .*/\1/p' "$scratch/log")
 holds "$scratch/show" '"table":"kernel"'
 holds "$scratch/show" '"validity":"wrong"'
 
+# A server out of reach leaves the attempt open, and the next run goes on from it.
+"$PROGRAM" synth $SPEC --llm http://127.0.0.1:1/v1 --model m --deadline 1 --seed 7 \
+    --bank "$scratch/d.db" >"$scratch/away" 2>&1
+[ $? -eq 2 ] || bad 'not exit 2 without a server' "$scratch/away"
+holds "$scratch/away" 'attempt 2 stays open'
+holds "$scratch/away" '1  realised'
+"$PROGRAM" memory log --bank "$scratch/d.db" >"$scratch/log" || bad 'memory log' "$scratch/log"
+holds "$scratch/log" 'no verdict'
+"$PROGRAM" synth $SPEC --replay "$scratch/tape.jsonl" --seed 7 --bank "$scratch/d.db" \
+    >"$scratch/after" 2>/dev/null || bad 'going on after an outage failed' "$scratch/after"
+cmp -s "$scratch/replay" "$scratch/after" ||
+    bad 'after an outage it prints something else' "$scratch/replay" "$scratch/after"
+
 # Killed at any moment, and gone on: nothing that was there is run again, and the end is the same.
 for delay in 0.3 0.6 1.0 1.5 2.0; do
     "$PROGRAM" synth $SPEC --replay "$scratch/tape.jsonl" --seed 7 --no-cache \

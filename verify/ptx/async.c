@@ -4,12 +4,12 @@
  *
  * A cp.async reads its source at once and delivers at the wait that covers it; until then its
  * destination is marked as in flight, so a read that came too early is seen and, unchecked, finds
- * the old bytes.  A bulk copy is delivered at once and told to its mbarrier.
+ * the old bytes.  A bulk copy is delivered at once and told to its mbarrier; bulk.c keeps what may
+ * not be relied on yet.
  *
  * An mbarrier's 64 bits hold, from the top: phase (1 bit), expected arrivals (20), pending arrivals
  * (20), bytes still to come, offset by 2^22 (23).  A phase ends when no arrival and no byte is
- * pending.  Passing a wait orders the warp after everything before: coarser than PTX, so races may
- * be missed.
+ * pending.  What arrivals and waits order is in phase.c.
  */
 #include <string.h>
 
@@ -197,9 +197,26 @@ static void settle(struct mbarrier *b)
     }
 }
 
+static bool is_own(const struct warp *w, const unsigned char *at)
+{
+    const unsigned char *shared = w->block->shared;
+    return at >= shared && at < shared + w->run->shared_bytes;
+}
+
+/* Where something lies in the block's own shared memory; NOT_OWN = elsewhere. */
+#define NOT_OWN UINT32_MAX
+static uint32_t own_offset(const struct warp *w, const unsigned char *at)
+{
+    return is_own(w, at) ? (uint32_t)(at - w->block->shared) : NOT_OWN;
+}
+
+/* Accesses to an mbarrier that has a clock order by that alone. */
 static unsigned char *barrier_at(struct warp *w, const struct insn *in, int lane, uint64_t address,
                                  enum space space, enum mem_access access)
 {
+    unsigned char *at = mem_lane(w, in, lane, space, address, 8, MEM_PLAIN_READ);
+    if (!at || (access != MEM_WRITE && phase_is_known(w->block, own_offset(w, at))))
+        return at;
     return mem_lane(w, in, lane, space, address, 8, access);
 }
 
@@ -231,6 +248,7 @@ const struct insn *exec_mbarrier_init(struct warp *w, const struct insn *in)
             return fault_at(w, in, lane, PTX_FAULT_TRAP, NULL,
                             "mbarrier for %u arrivals, not 1 to %d", count, COUNT_MAX);
         store_barrier(w, at, &(struct mbarrier){0, count, count, 0});
+        phase_init(w->block, own_offset(w, at));
     }
     return in + 1;
 }
@@ -270,6 +288,7 @@ const struct insn *exec_mbarrier_arrive(struct warp *w, const struct insn *in)
         b.pending -= count;
         settle(&b);
         store_barrier(w, at, &b);
+        phase_arrive(w, own_offset(w, at));
         if (in->flags & ASYNC_STATE)
             states[lane] = state;
     }
@@ -277,22 +296,25 @@ const struct insn *exec_mbarrier_arrive(struct warp *w, const struct insn *in)
     return in + 1;
 }
 
-static bool change_bytes(struct warp *w, const struct insn *in, int lane, uint64_t address,
-                         enum space space, int64_t by)
+/* The barrier's place; NULL = a fault was raised. */
+static const unsigned char *change_bytes(struct warp *w, const struct insn *in, int lane,
+                                         uint64_t address, enum space space, int64_t by)
 {
     unsigned char *at = barrier_at(w, in, lane, address, space, MEM_ATOMIC);
     if (!at)
-        return false;
+        return NULL;
     struct mbarrier b = load_barrier(at);
     int64_t tx = b.tx + by;
     if (tx >= TX_ZERO || tx < -TX_ZERO) {
         fault_at(w, in, lane, PTX_FAULT_TRAP, NULL, "an mbarrier's byte count overflows");
-        return false;
+        return NULL;
     }
     b.tx = (int32_t)tx;
     settle(&b);
     store_barrier(w, at, &b);
-    return true;
+    if (by < 0)
+        phase_arrive(w, own_offset(w, at));
+    return at;
 }
 
 const struct insn *exec_mbarrier_expect(struct warp *w, const struct insn *in)
@@ -323,10 +345,12 @@ const struct insn *exec_mbarrier_test(struct warp *w, const struct insn *in)
         uint32_t phase =
             in->flags & ASYNC_PARITY ? parities[lane] & 1 : (uint32_t)(states[lane] >> 63);
         done |= (uint32_t)(b.phase != phase) << lane;
+        if (b.phase == phase)
+            continue;
+        bulk_phase_over(w->block, own_offset(w, at));
+        phase_wait(w, own_offset(w, at));
     }
     pred_set(w, in->p, done);
-    if (done)
-        clock_acquire_all(w);
     if (done == w->mask)
         return in + 1;
     /* Someone else must run before asking again helps. */
@@ -367,6 +391,7 @@ const struct insn *exec_cp_async_mbarrier(struct warp *w, const struct insn *in)
             b.pending -= b.pending ? 1 : 0;
         settle(&b);
         store_barrier(w, at, &b);
+        phase_arrive(w, own_offset(w, at));
     }
     clock_tick(w->run);
     return in + 1;
@@ -374,51 +399,69 @@ const struct insn *exec_cp_async_mbarrier(struct warp *w, const struct insn *in)
 
 /* ---- bulk copies ---- */
 
-/* Both ends are checked in pieces as large as their alignment: 16 bytes. */
+/* Both ends are checked in pieces as large as their alignment: 16 bytes.  `shared` is where the
+ * end in shared memory starts. */
 static bool copy_bulk(struct warp *w, const struct insn *in, int lane, uint64_t to, uint64_t from,
-                      uint32_t bytes)
+                      uint32_t bytes, uint32_t *shared)
 {
-    enum space to_space = in->flags & ASYNC_TO_GLOBAL ? SPACE_GLOBAL : SPACE_SHARED;
-    enum space from_space = in->flags & ASYNC_TO_GLOBAL ? SPACE_SHARED : SPACE_GLOBAL;
+    const bool out = in->flags & ASYNC_TO_GLOBAL;
+    *shared = NOT_OWN;
     for (uint32_t at = 0; at < bytes; at += COPY_BYTES_MAX) {
         unsigned char data[COPY_BYTES_MAX];
-        const void *source = mem_lane(w, in, lane, from_space, from + at, COPY_BYTES_MAX, MEM_READ);
+        const unsigned char *source = mem_lane(w, in, lane, out ? SPACE_SHARED : SPACE_GLOBAL,
+                                               from + at, COPY_BYTES_MAX, MEM_READ);
         if (!source)
             return false;
         memcpy(data, source, sizeof(data));
-        unsigned char *target = mem_lane(w, in, lane, to_space, to + at, COPY_BYTES_MAX, MEM_WRITE);
-        if (!target)
+        unsigned char *target = mem_lane(w, in, lane, out ? SPACE_GLOBAL : SPACE_SHARED, to + at,
+                                         COPY_BYTES_MAX, MEM_WRITE);
+        if (!target || !mem_write_race(w, in, lane, to + at, COPY_BYTES_MAX, target, data))
             return false;
         memcpy(target, data, sizeof(data));
-        if (to_space == SPACE_SHARED && (to >> CLUSTER_SHIFT & 0xffff) == 0) {
-            uint32_t offset = (uint32_t)(target - w->block->shared);
-            mark_in_flight(w, offset, COPY_BYTES_MAX, w->run->time, shadow_who(w, in, lane));
-        }
+        uint32_t offset = own_offset(w, out ? source : target);
+        if (at == 0)
+            *shared = offset;
+        if (!out && offset != NOT_OWN)
+            mark_in_flight(w, offset, COPY_BYTES_MAX, w->run->time,
+                           shadow_who(w, in, lane) | SHADOW_BULK);
     }
+    return true;
+}
+
+/* Tells the mbarrier that the copy is there, and that nobody has waited for it yet. */
+static bool complete_bulk(struct warp *w, const struct insn *in, int lane, uint32_t bytes,
+                          uint32_t shared)
+{
+    const struct copy_op *op = in->u.copy;
+    const uint32_t *bar32 = operand(w, op->barrier);
+    const uint64_t *bar64 = operand(w, op->barrier);
+    uint64_t barrier = (op->barrier_wide ? bar64[lane] : bar32[lane]) + (uint64_t)op->barrier_imm;
+    const unsigned char *at = change_bytes(w, in, lane, barrier, SPACE_SHARED, -(int64_t)bytes);
+    if (!at)
+        return false;
+    if (shared != NOT_OWN && is_own(w, at))
+        bulk_fills(w, in, lane, shared, bytes, own_offset(w, at));
     return true;
 }
 
 const struct insn *exec_cp_bulk(struct warp *w, const struct insn *in)
 {
-    const struct copy_op *op = in->u.copy;
     const uint32_t *sizes = operand(w, in->c);
     for (uint32_t m = w->mask; m; m &= m - 1) {
         int lane = __builtin_ctz(m);
         const uint32_t *narrow = operand(w, in->b);
         const uint64_t *wide = operand(w, in->b);
-        uint64_t from = (in->extra ? wide[lane] : narrow[lane]) + (uint64_t)op->source_imm;
+        uint64_t from = (in->extra ? wide[lane] : narrow[lane]) + (uint64_t)in->u.copy->source_imm;
+        uint32_t shared;
         if (sizes[lane] % COPY_BYTES_MAX || sizes[lane] > BULK_BYTES_MAX)
             return fault_at(w, in, lane, PTX_FAULT_MISALIGNED, NULL,
                             "bulk copy of %u bytes, which is no multiple of 16", sizes[lane]);
-        if (!copy_bulk(w, in, lane, mem_address(w, in, lane), from, sizes[lane]))
+        if (!copy_bulk(w, in, lane, mem_address(w, in, lane), from, sizes[lane], &shared))
             return w->limit;
-        if (in->flags & ASYNC_TO_GLOBAL)
-            continue;
-        const uint32_t *bar32 = operand(w, op->barrier);
-        const uint64_t *bar64 = operand(w, op->barrier);
-        uint64_t barrier =
-            (op->barrier_wide ? bar64[lane] : bar32[lane]) + (uint64_t)op->barrier_imm;
-        if (!change_bytes(w, in, lane, barrier, SPACE_SHARED, -(int64_t)sizes[lane]))
+        bool done = in->flags & ASYNC_TO_GLOBAL
+                        ? shared == NOT_OWN || bulk_drains(w, in, lane, shared, sizes[lane])
+                        : complete_bulk(w, in, lane, sizes[lane], shared);
+        if (!done)
             return w->limit;
     }
     clock_tick(w->run);

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/attr.h"
+
 /* Flags of the asynchronous instructions. */
 enum {
     ASYNC_DROP = 1,
@@ -23,5 +25,29 @@ struct copy_op {
     bool barrier_wide;
     int64_t barrier_imm;
 };
+
+/* ---- bulk.c: all offsets are into the block's own shared memory ---- */
+
+struct block;
+struct insn;
+struct warp;
+
+void bulk_reset(struct block *block);
+/* A bulk copy to `offset` that completes at the mbarrier at `barrier`; a phase of that is over. */
+void bulk_fills(struct warp *w, const struct insn *in, int lane, uint32_t offset, uint32_t bytes,
+                uint32_t barrier);
+void bulk_phase_over(struct block *block, uint32_t barrier);
+/* A bulk copy from `offset`; false = a fault was raised. */
+bool bulk_drains(struct warp *w, const struct insn *in, int lane, uint32_t offset,
+                 uint32_t bytes) MUST_USE;
+
+/* ---- phase.c ---- */
+
+void phase_reset(struct block *block);
+/* The mbarrier at this offset was initialised; it has a clock; a warp arrives, passes a wait. */
+void phase_init(struct block *block, uint32_t barrier);
+bool phase_is_known(const struct block *block, uint32_t barrier);
+void phase_arrive(struct warp *w, uint32_t barrier);
+void phase_wait(struct warp *w, uint32_t barrier);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "verify/ptx/async_int.h"
 #include "verify/ptx/mem_int.h"
 #include "verify/ptx/warp_int.h"
 
@@ -123,6 +124,8 @@ static void start_block(struct block *block, const uint32_t id[3])
     block->live_warps = block->warp_count;
     block->seen_others = 0;
     block->polls = 0;
+    bulk_reset(block);
+    phase_reset(block);
     memset(block->barriers, 0, sizeof(block->barriers));
     for (size_t at = 0; at < run->shared_bytes; at += POISON_BYTES) {
         size_t left = run->shared_bytes - at;

@@ -54,7 +54,7 @@ static bool copy_small(struct decoder *d, const struct ast_insn *a)
     return true;
 }
 
-static bool small_wait(struct decoder *d, const struct ast_insn *a)
+static bool group_wait(struct decoder *d, const struct ast_insn *a, exec_fn *fn)
 {
     struct insn insn = {.flags = has(a, MOD_wait_all)};
     if (!insn.flags) {
@@ -63,7 +63,7 @@ static bool small_wait(struct decoder *d, const struct ast_insn *a)
             return false;
         insn.imm = n->imm;
     }
-    emit(d, exec_cp_async_wait, insn);
+    emit(d, fn, insn);
     return true;
 }
 
@@ -117,8 +117,12 @@ bool decode_cp(struct decoder *d, const struct ast_insn *a)
         d->out->tier = 3;
         if (has(a, MOD_tensor) || has(a, MOD_prefetch))
             return false;
-        if (has(a, MOD_commit_group) || has(a, MOD_wait_group))
-            return decode_nothing(d, a);
+        if (has(a, MOD_commit_group)) {
+            emit(d, exec_cp_bulk_commit, (struct insn){0});
+            return a->count == 0;
+        }
+        if (has(a, MOD_wait_group))
+            return group_wait(d, a, exec_cp_bulk_wait);
         return copy_bulk(d, a);
     }
     if (has(a, MOD_mbarrier))
@@ -128,7 +132,7 @@ bool decode_cp(struct decoder *d, const struct ast_insn *a)
         return a->count == 0;
     }
     if (has(a, MOD_wait_group) || has(a, MOD_wait_all))
-        return small_wait(d, a);
+        return group_wait(d, a, exec_cp_async_wait);
     return (has(a, MOD_ca) || has(a, MOD_cg)) && copy_small(d, a);
 }
 

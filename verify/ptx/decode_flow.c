@@ -225,7 +225,8 @@ bool decode_bar(struct decoder *d, const struct ast_insn *a)
 
 bool decode_fence(struct decoder *d, const struct ast_insn *a)
 {
-    emit(d, exec_fence, (struct insn){.flags = !has(a, MOD_cta)});
+    bool proxy = has(a, MOD_proxy_async) || (has(a, MOD_proxy) && has(a, MOD_async));
+    emit(d, proxy ? exec_fence_proxy : exec_fence, (struct insn){.flags = !has(a, MOD_cta)});
     return true;
 }
 

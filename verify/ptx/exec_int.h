@@ -52,6 +52,9 @@
     X(cp_async_wait)                                                                               \
     X(cp_async_mbarrier)                                                                           \
     X(cp_bulk)                                                                                     \
+    X(cp_bulk_commit)                                                                              \
+    X(cp_bulk_wait)                                                                                \
+    X(fence_proxy)                                                                                 \
     X(mbarrier_init)                                                                               \
     X(mbarrier_inval)                                                                              \
     X(mbarrier_arrive)                                                                             \

@@ -207,8 +207,33 @@ static void count_memory(struct ptx_facts *out, const struct ast_insn *a)
     out->stores_global |= store && touches_global(a);
 }
 
+static bool is_file(const struct ast_module *ast, const struct ast_loc *loc, struct str part)
+{
+    struct str path = loc->file < ast->file_count ? ast->files[loc->file] : (struct str){0};
+    for (; path.len >= part.len; path.at++, path.len--)
+        if (str_has_prefix(path, part))
+            return true;
+    return false;
+}
+
+/*
+ * Does libcu++ ask for the time to know how long to sleep before it asks again?  So it does behind
+ * each wait of cuda::barrier and cuda::pipeline, inlined: its chrono header in its poll loop.  A
+ * kernel's own reading has the kernel's file between, and no #line can hide that.
+ */
+static bool is_backoff(const struct ast_module *ast, const struct ast_insn *a)
+{
+    const struct ast_loc *loc = a->loc ? &ast->locs[a->loc - 1] : NULL;
+    const struct ast_loc *outer = loc && loc->inlined_at ? &ast->locs[loc->inlined_at - 1] : NULL;
+    return outer && is_file(ast, loc, STR_LIT("cuda/std/")) &&
+           is_file(ast, loc, STR_LIT("chrono")) && is_file(ast, outer, STR_LIT("cuda/std/")) &&
+           is_file(ast, outer, STR_LIT("threading_support"));
+}
+
 static void note_clock(struct survey *s, const struct ast_insn *a)
 {
+    if (is_backoff(s->ast, a))
+        return;
     for (uint32_t k = 0; k < a->count; k++) {
         const struct ast_operand *o = at(s, a, k);
         if (o->kind != OPERAND_SREG || o->index < SREG_clock || o->index > SREG_globaltimer_hi)

@@ -66,7 +66,7 @@ void shadow_clear(struct shadow *shadow, uint64_t cells);
 /* A fence that orders what the warp did for other blocks; an atomic or volatile write. */
 void publish_fence(struct warp *w);
 void publish_strong(struct warp *w, const struct insn *in);
-/* Of a write by `who` of another block (1 + its number) at `time`: was there no fence behind it;
+/* Of an access by `who` of another block (1 + its number) at `time`: was there no fence behind it;
  * did an atomic or volatile write come behind it? */
 bool publish_hides(const struct warp *w, uint32_t block, uint32_t who, uint32_t time);
 bool publish_announces(const struct warp *w, uint32_t block, uint32_t who, uint32_t time);

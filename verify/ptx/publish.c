@@ -4,7 +4,8 @@
  * A write may be read by another block only if a fence at the scope of the device, or a release,
  * came behind it: by the same warp, or by one that was ordered behind the write, as after a block
  * barrier.  So each block that fences keeps, for every warp, up to which time its writes are
- * covered, and up to which time some atomic or volatile write announced them.
+ * covered, and up to which time some atomic or volatile write announced them.  In the same way a
+ * read lets another block write over what it read.
  *
  * Invariant: honest kernels are never rejected.  Lanes of a warp cover each other's writes, every
  * fence wider than the block covers, and whoever asks again until a value comes may read it in no

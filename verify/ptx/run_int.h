@@ -186,9 +186,10 @@ struct shadow {
     uint32_t *readers;     /* shared: warps as bits; global: 1 + block, or SHADOW_BLOCKS */
     uint32_t *write_block; /* global: 1 + block */
 };
-#define SHADOW_IN_FLIGHT UINT32_MAX /* write_time: an asynchronous copy is on its way */
+#define SHADOW_IN_FLIGHT UINT32_MAX /* of write_time, read_time: an asynchronous copy's */
 #define SHADOW_BLOCKS    UINT32_MAX /* readers: several blocks */
 #define SHADOW_MANY      0x80000000U
+#define SHADOW_BULK      0x80000000U /* write_who: a bulk copy, through another proxy */
 #define SHADOW_THREAD(w) ((w)&1023)
 #define SHADOW_INSN(w)   ((w) >> 10 & 0x1fffff)
 #define SHADOW_TIME_MAX  0xfffffff0U
@@ -322,9 +323,12 @@ struct block {
     struct shadow shadow; /* of shared memory; write_time NULL = unchecked */
     uint64_t cells;
     struct barrier barriers[BARRIERS];
-    uint32_t seen_others; /* time up to which other blocks' global accesses are ordered */
-    uint64_t polls;       /* accesses in this slice that could see another block's progress */
-    bool strong_global;   /* the access at hand is such a one */
+    uint32_t seen_others;      /* time up to which other blocks' global accesses are ordered */
+    uint64_t polls;            /* accesses in this slice that could see another block's progress */
+    bool strong_global;        /* the access at hand is such a one */
+    struct phase_list *phases; /* clocks of mbarriers, NULL = none yet */
+    struct bulk_list *bulk;    /* bulk copies not waited for, NULL = none yet */
+    uint32_t proxy_fenced;     /* time of the last fence.proxy.async */
     struct cluster *cluster;
     uint32_t rank;
 };

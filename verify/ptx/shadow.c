@@ -361,6 +361,15 @@ static bool global_read_unordered(const struct warp *w, int lane, const struct s
     return !is_ordered(w, lane, time, s->read_who[cell]);
 }
 
+/* Did one thread of another block read the cell and let no fence follow? */
+static bool read_hidden(const struct warp *w, const struct shadow *s, uint32_t cell)
+{
+    uint32_t time = s->read_time ? s->read_time[cell] : 0;
+    return time && s->readers[cell] != SHADOW_BLOCKS && is_other(w, s->readers[cell]) &&
+           !(s->read_who[cell] & SHADOW_MANY) &&
+           publish_hides(w, s->readers[cell], s->read_who[cell], time);
+}
+
 bool shadow_global_write(struct warp *w, const struct insn *in, int lane, struct region *region,
                          uint32_t offset, uint32_t bytes, bool same)
 {
@@ -385,6 +394,13 @@ bool shadow_global_write(struct warp *w, const struct insn *in, int lane, struct
             uint32_t block = s->readers[cell] == SHADOW_BLOCKS ? 0 : s->readers[cell];
             fault_race(w, in, lane, PTX_FAULT_RACE_GLOBAL, &place, s->read_who[cell], block,
                        "race: write over what another thread read without synchronisation");
+            return false;
+        }
+        if (watch && read_hidden(w, s, cell)) {
+            fault_race(w, in, lane, PTX_FAULT_RACE_GLOBAL, &place, s->read_who[cell],
+                       s->readers[cell],
+                       "race: write over what another block read, which did not say so by a "
+                       "__threadfence() or a release behind its read");
             return false;
         }
         mark_write(s, cell, w->run->time, shadow_who(w, in, lane));

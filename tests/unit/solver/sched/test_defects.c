@@ -244,6 +244,27 @@ static void test_one_sided_neighbours_count(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* The graph is the preset's problem: its dynamic programming and ours agree. */
+static void test_optima_agree(void **state UNUSED)
+{
+    struct rng rng;
+    rng_init(&rng, 9);
+    for (size_t i = 0; i < 300; i++) {
+        struct arena arena;
+        struct both b;
+        struct hwwfc_best preset;
+        struct factor_result exact;
+        arena_init(&arena, arena_bytes_max);
+        const size_t count = 1 + i % 20;
+        prepare(&arena, &b, &stress, random_chain(&arena, &rng, count), count, false, INFINITY);
+        hwwfc_viterbi(&arena, &b.problem, &b.scores, hwwfc_weight(stress.sram_bytes), &preset);
+        factor_chain(&arena, &b.graph, &(struct factor_options){0}, &exact);
+        assert_true(preset.found && exact.claim == FACTOR_OPTIMAL);
+        assert_true(fabs(preset.score + exact.best[0].cost) < 1e-12 * (double)count);
+        arena_release(&arena);
+    }
+}
+
 /* What a limit removed is known by limit, with how far the nearest state is over it. */
 static void test_removals_have_reasons(void **state UNUSED)
 {
@@ -256,6 +277,7 @@ static void test_removals_have_reasons(void **state UNUSED)
     assert_int_equal(domain->offered, 66);
     assert_int_equal(domain->count, 33);
     assert_int_equal(domain->limit_count, HWWFC_LIMIT_COUNT);
+    assert_string_equal(domain->limits[HWWFC_WORKING_MEMORY], "working memory");
     /* over 12288 bytes: 64x64, 128x128, 32x128, 128x32, 64x128, 128x64 */
     assert_int_equal(domain->removals[HWWFC_CAPACITY].removed, 6 * 3);
     assert_true(domain->removals[HWWFC_CAPACITY].over_least == 16384 - 12288);
@@ -298,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_calls_leave_nothing_behind),
         cmocka_unit_test(test_lonely_layers_are_alone),
         cmocka_unit_test(test_one_sided_neighbours_count),
+        cmocka_unit_test(test_optima_agree),
         cmocka_unit_test(test_removals_have_reasons),
         cmocka_unit_test(test_work_is_linear),
     };

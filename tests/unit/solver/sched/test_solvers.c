@@ -152,7 +152,7 @@ static void test_limits_are_named(void **state UNUSED)
     struct arena arena;
     struct rng rng;
     struct factor_graph graph;
-    struct factor_result result;
+    struct factor_result result, beam;
     const struct factor_options few = {.steps_max = 1000};
     arena_init(&arena, arena_bytes_max);
     rng_init(&rng, 3);
@@ -170,6 +170,11 @@ static void test_limits_are_named(void **state UNUSED)
     assert_int_equal(result.claim, FACTOR_WITHIN);
     assert_non_null(strstr(result.stopped, "more nodes"));
     assert_true(result.bound < result.best[0].cost);
+    factor_solve(&arena, &graph, &few, &result);
+    assert_int_equal(result.claim, FACTOR_WITHIN);
+    factor_beam(&arena, &graph, &few, &beam);
+    assert_true(result.best[0].cost <= beam.best[0].cost);
+    assert_true(result.bound <= result.best[0].cost);
     arena_release(&arena);
 }
 
@@ -206,6 +211,48 @@ static void test_repeated_blocks_are_solved_once(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* Trees of 1,000 variables: three exact methods that share no code but the sums. */
+static void test_a_thousand_variables(void **state UNUSED)
+{
+    enum { VARIABLES = 1000, VALUES = 12 };
+    const struct random_options options = {1, 1, 0, 10, false, false};
+    static struct factor_variable variables[VARIABLES];
+    static struct factor_edge edges[VARIABLES];
+    struct arena arena;
+    struct rng rng;
+    arena_init(&arena, arena_bytes_max);
+    rng_init(&rng, 21);
+    const struct random_table table = {&rng, &options};
+    for (size_t v = 0; v < VARIABLES; v++) {
+        double *unary = arena_array(&arena, double, VALUES);
+        for (size_t x = 0; x < VALUES; x++)
+            unary[x] = random_cost(&rng, false);
+        variables[v] =
+            (struct factor_variable){.domain = factor_domain_whole(&arena, VALUES), .unary = unary};
+    }
+    for (size_t v = 1; v < VARIABLES; v++)
+        random_edge(&arena, &table, variables, &edges[v - 1],
+                    v - 1 - rng_below(&rng, v < 6 ? 1 : 6), v);
+    const struct factor_graph graph = {variables, VARIABLES, edges, VARIABLES - 1};
+    const struct factor_options five = {.best_count = 5, .beam_width = 16};
+    struct factor_result eliminated, bnb, beam, wfc;
+    factor_eliminate(&arena, &graph, &five, &eliminated);
+    factor_bnb(&arena, &graph, &five, &bnb);
+    factor_beam(&arena, &graph, &five, &beam);
+    factor_wfc(&arena, &graph, &(struct factor_options){0}, &wfc);
+    assert_false(factor_is_chain(&arena, &graph));
+    assert_int_equal(eliminated.count, 5);
+    check_assignments("eliminate", &graph, &eliminated);
+    for (size_t i = 0; i < 5; i++) {
+        assert_true(near(eliminated.best[i].cost, bnb.best[i].cost));
+        assert_true(near(eliminated.best[i].cost, beam.best[i].cost));
+    }
+    check_assignments("wfc", &graph, &wfc);
+    assert_int_equal(wfc.count, 1);
+    assert_true(wfc.best[0].cost >= eliminated.best[0].cost - tolerance);
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_beam_is_exact_on_chains),
         cmocka_unit_test(test_limits_are_named),
         cmocka_unit_test(test_repeated_blocks_are_solved_once),
+        cmocka_unit_test(test_a_thousand_variables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

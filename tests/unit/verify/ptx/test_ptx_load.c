@@ -175,6 +175,17 @@ static void test_facts(void **state)
     facts_of("mov.u64 %d2, %clock64; mov.u64 %d3, %globaltimer;", &f);
     assert_true(f.reads_clock);
     assert_int_equal(f.line_clock, 7);
+    /* libcu++ asks how long it has waited; a kernel that asks has its own file in between. */
+    facts_of(".file 2 \"cuda/std/__thread/threading_support.h\"\n"
+             ".file 3 \"cuda/std/__cuda/chrono.h\"\n"
+             ".loc 2 65 0, function_name $a, inlined_at 1 7 0\n"
+             ".loc 3 41 0, function_name $b, inlined_at 2 65 0\nmov.u64 %d3, %globaltimer;",
+             &f);
+    assert_false(f.reads_clock);
+    facts_of(".file 3 \"cuda/std/__cuda/chrono.h\"\n"
+             ".loc 3 41 0, function_name $b, inlined_at 1 7 0\nmov.u64 %d3, %globaltimer;",
+             &f);
+    assert_true(f.reads_clock);
     facts_of("{ .param .b64 a; st.param.b64 [a], 8; .param .b64 b; call (b), malloc, (a); }", &f);
     assert_true(f.device_heap && f.calls_external);
     facts_of("griddepcontrol.launch_dependents; trap;", &f);

@@ -36,6 +36,12 @@ static const char prologue[] =
     WRITE "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ld.global.u32 %r9, "      \
           "[%d5];"
 
+/* The last block writes over what another one has read. */
+#define LOOK ".loc 1 3 0\nld.global.u32 %r9, [%d4];\n"
+#define OVERWRITE                                                                                  \
+    "xor.b32 %r10, %r3, 1; mad.lo.u32 %r10, %r10, 64, %r2; mul.wide.u32 %d6, %r10, 4;"             \
+    "add.u64 %d6, %d2, %d6;\n.loc 1 5 0\nst.global.u32 [%d6], %r6;\nE:"
+
 struct way {
     const char *name, *body;
     enum ptx_fault_kind kind;
@@ -97,6 +103,11 @@ static void test_honest(void **state)
         {"volatile both ways", WRITE_STRONG "bar.sync 0;" COUNT(ATOM) READ_STRONG, 0, 1},
         {"flags are asked for again and again", FLAGS, 0, 1},
         {"a cluster's barrier", CLUSTER, 0, BLOCKS},
+        {"reads behind which a fence comes", LOOK "bar.sync 0;" COUNT("membar.gl;" ATOM) OVERWRITE,
+         0, 1},
+        {"reads behind which a release comes",
+         LOOK "bar.sync 0;" COUNT("atom.acq_rel.gpu.global.add.u32 %r8, [%d1], 1;") OVERWRITE, 0,
+         1},
     };
 
     (void)state;
@@ -114,6 +125,8 @@ static void test_missing(void **state)
         {"releases to the block only",
          WRITE "bar.sync 0;" COUNT("atom.acq_rel.cta.global.add.u32 %r8, [%d1], 1;") READ,
          PTX_FAULT_RACE_GLOBAL, 1},
+        {"no fence behind reads", LOOK "bar.sync 0;" COUNT(ATOM) OVERWRITE, PTX_FAULT_RACE_GLOBAL,
+         1},
         {"too early", "membar.gl;" WRITE "bar.sync 0;" COUNT(ATOM) READ, PTX_FAULT_RACE_GLOBAL, 1},
     };
 

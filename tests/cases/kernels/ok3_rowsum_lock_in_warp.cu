@@ -1,0 +1,27 @@
+// ok3_rowsum_lock_in_warp  op=rowsum
+// all lanes of a warp take the lock one after the other, which Volta and later allow
+__device__ __forceinline__ float block_sum(float v) {
+  __shared__ float part[8];
+  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffffu, v, o);
+  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
+  __syncthreads();
+  v = 0.f;
+  for (int w = 0; w < 8; ++w) v += part[w];
+  return v;
+}
+
+extern "C" __global__ void clear(float* y, int M) { int i = blockIdx.x * 256 + threadIdx.x; if (i < M) y[i] = 0.f; }
+extern "C" __global__ void k(const float* x, float* y, int N, int* lock) {
+  const int row = blockIdx.x, P = gridDim.y;
+  float s = 0.f;
+  for (int i = blockIdx.y * 256 + threadIdx.x; i < N; i += 256 * P) s += x[(size_t)row * N + i];
+  s = block_sum(s);
+  if (threadIdx.x < 8) {
+    s = threadIdx.x ? 0.f : s;
+    while (atomicCAS(&lock[row], 0, 1) != 0) __nanosleep(64);
+    __threadfence();
+    y[row] += s;
+    __threadfence();
+    atomicExch(&lock[row], 0);
+  }
+}

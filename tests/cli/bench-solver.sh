@@ -1,0 +1,36 @@
+#!/bin/sh
+# bench-solver --check: exit codes and the last line.
+set -u
+PROGRAM=${PROGRAM:-build/warpwright}
+scratch=build/scratch/cli-bench-solver
+rm -rf "$scratch"
+mkdir -p "$scratch"
+failures=0
+
+bad() {
+    echo "$1"
+    sed 's/^/    | /' "$scratch/out"
+    failures=$((failures + 1))
+}
+check() { # FILE STATUS
+    "$PROGRAM" bench-solver --check "$1" >"$scratch/out" 2>&1
+    status=$?
+    [ "$status" -eq "$2" ] || bad "$1 exits with $status instead of $2"
+}
+last() { [ "$(tail -n 1 "$scratch/out")" = "$1" ] || bad "the last line is not: $1"; }
+
+# A file with no section but fuzz, and one number of it changed.
+check tests/fuzz/corpus/hwwfc/fuzz.json 0
+last "$(sed -n 's/ comparisons.*//p' "$scratch/out") comparisons, 0 mismatches"
+sed 's/"backtracks_used":0/"backtracks_used":7/' tests/fuzz/corpus/hwwfc/fuzz.json >"$scratch/one.json"
+changed=$(grep -o '"backtracks_used":7' "$scratch/one.json" | wc -l)
+check "$scratch/one.json" 1
+last "$(sed -n 's/ comparisons.*//p' "$scratch/out") comparisons, $changed mismatches"
+grep -q 'backtracks_used: it says 7, computed is 0' "$scratch/out" || bad 'the mismatch is not named'
+
+# Malformed input is no mismatch.
+echo '{"fuzz":[{"tile_set":"default"}]}' >"$scratch/malformed.json"
+check "$scratch/malformed.json" 2
+grep -q 'fuzz\[0\]: "spec" is missing' "$scratch/out" || bad 'the place is not named'
+check "$scratch/absent.json" 2
+exit $((failures > 0))
