@@ -416,6 +416,23 @@ double hwwfc_weight(double sram_bytes)
     return fmax(0.01, fmin(0.5, 4096 / sram_bytes));
 }
 
+static bool is_named(const size_t *layers, size_t count, size_t layer)
+{
+    for (size_t i = 0; i < count; i++)
+        if (layers[i] == layer)
+            return true;
+    return false;
+}
+
+/* The pair was met before: further up in this list, or in that of an earlier layer. */
+static bool is_known_pair(const struct hwwfc_layer *layers, size_t layer, size_t at)
+{
+    const size_t other = layers[layer].neighbors[at];
+    return is_named(layers[layer].neighbors, at, other) ||
+           (other < layer &&
+            is_named(layers[other].neighbors, layers[other].neighbor_count, layer));
+}
+
 void hwwfc_edges(struct arena *arena, const struct hwwfc_problem *problem, struct hwwfc_edges *out)
 {
     const size_t n = problem->layer_count;
@@ -427,12 +444,11 @@ void hwwfc_edges(struct arena *arena, const struct hwwfc_problem *problem, struc
         pairs[count][0] = i, pairs[count][1] = i + 1;
     for (size_t i = 0; problem->graph && i < n; i++)
         for (size_t k = 0; k < problem->layers[i].neighbor_count; k++) {
-            size_t other = problem->layers[i].neighbors[k], seen = 0;
-            size_t low = i < other ? i : other, high = i < other ? other : i;
-            while (seen < count && (pairs[seen][0] != low || pairs[seen][1] != high))
-                seen++;
-            if (seen == count)
-                pairs[count][0] = low, pairs[count++][1] = high;
+            const size_t other = problem->layers[i].neighbors[k];
+            if (is_known_pair(problem->layers, i, k))
+                continue;
+            pairs[count][0] = i < other ? i : other;
+            pairs[count++][1] = i < other ? other : i;
         }
     *out = (struct hwwfc_edges){(const size_t(*)[2])pairs, count};
 }

@@ -110,6 +110,7 @@ static int64_t keep_near(struct scheduler *s, size_t layer, int64_t state)
     if (dropped == 0)
         return 0;
     uint16_t *ids = arena_array(s->arena, uint16_t, near + 1);
+    s->work += near / 8; /* of the size of what is counted elsewhere */
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++)
         if (penalties[list->ids[i]] <= s->threshold)
