@@ -353,7 +353,9 @@ int cmd_bench_solver(const struct command *self, int argc, char **argv)
             "Solves HW-WFC's workloads, long chains, the plan spaces of kernels/ops and random\n"
             "grids with each solver: microseconds, and how far over the proven optimum.\n"
             "With --check, every number that HW-WFC recorded in FILE is computed anew by the\n"
-            "preset and compared to the bit; the last line counts. Exit 0: no mismatch.\n",
+            "preset and compared to the bit; the last line counts.\n\n"
+            "Exit status: 0 done, no mismatch, 1 a mismatch, 2 usage or malformed input.\n\n"
+            "    warpwright bench-solver --check tests/golden/hwwfc/hw-wfc.json",
         .options = options,
         .option_count = COUNT_OF(options),
     };

@@ -380,9 +380,8 @@ static bool look(struct look *l, look_fn *show, const char *id, struct err *err)
 
 static const char memory_help[] =
     "log lists campaigns and their attempts; with --json every row, a line each.  show prints the\n"
-    "row whose id begins with ID, then the rows about it.  check looks at the file's structure "
-    "and\n"
-    "at what is in it.\n\n"
+    "row whose id begins with ID, then the rows about it, each as JSON on a line.  check looks at\n"
+    "the file's structure and at what is in it.\n\n"
     "Exit status: 0 done, 1 the bank is damaged, 2 usage.\n\n"
     "    warpwright memory log --bank bank.db\n"
     "    warpwright memory show 1f0c2a --bank bank.db";

@@ -278,9 +278,10 @@ static const char synth_help[] =
     "realiser's own, made of primitives.  With a model, each next one is the model's: it is told\n"
     "the structure, the plan, the limits and what its last answer came to.\n\n"
     "With --bank, attempts, kernels and verdicts are kept as they come; the same command with the\n"
-    "same --seed then goes on where an earlier run ended.  DIR gets kernel.cu, manifest.json,\n"
-    "plan.json, kernel.ptx, kernel.cubin, observed.json and verdict.json of the best attempt, and\n"
-    "the same of each in attempt-N/.\n\n"
+    "same --seed then goes on where an earlier run ended, and without --seed begins anew; memory\n"
+    "log shows a run's seed.  DIR gets kernel.cu, manifest.json, plan.json, kernel.ptx,\n"
+    "kernel.cubin, observed.json and verdict.json of the best attempt, and the same of each in\n"
+    "attempt-N/.\n\n"
     "The key of the model's server is read from WARPWRIGHT_API_KEY, for api.openai.com also from\n"
     "OPENAI_API_KEY, or from --key-file.\n\n"
     "Exit status: 0 a kernel was accepted, 1 none was, 2 usage, malformed input, a bank that\n"
@@ -288,7 +289,7 @@ static const char synth_help[] =
     "    warpwright synth kernels/ops/softmax.json --llm none --out out/softmax\n"
     "    warpwright synth kernels/ops/softmax.json --replay tests/tapes/softmax.jsonl\n"
     "    warpwright synth kernels/ops/softmax.json --llm http://127.0.0.1:8000/v1 --model M \\\n"
-    "        --record softmax.jsonl --bank bank.db";
+    "        --record softmax.jsonl --bank bank.db --seed 1";
 
 int cmd_synth(const struct command *self, int argc, char **argv)
 {
@@ -313,7 +314,7 @@ int cmd_synth(const struct command *self, int argc, char **argv)
          1000, 1000000},
         {"reply-tokens", OPT_INT, &args.reply_tokens_max, "N",
          "of an answer; default: the server's", 1, 1000000},
-        {"show-prompt", OPT_FLAG, &args.show_prompt, NULL, "print the first prompt, and no more", 0,
+        {"show-prompt", OPT_FLAG, &args.show_prompt, NULL, "print the prompt for a first kernel", 0,
          0},
         COMMON_TRACK(&args.common),
         COMMON_SHAPE(&args.common, "shape to plan for; default: the spec's first target"),
@@ -325,7 +326,7 @@ int cmd_synth(const struct command *self, int argc, char **argv)
     };
     const struct opt_command command = {
         .name = self->name,
-        .synopsis = "SPEC --llm none|URL [--replay TAPE] [--bank FILE] [--out DIR]",
+        .synopsis = "SPEC --llm none|URL | --replay TAPE [--bank FILE] [--out DIR]",
         .summary = self->summary,
         .text = synth_help,
         .options = options,

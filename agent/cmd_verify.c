@@ -59,7 +59,8 @@ static bool load(struct session *session, const struct verify_args *args, struct
 
     if (args->manifest == NULL && !file_exists(manifest))
         return err_raise(err, ERR_USAGE,
-                         "%s is missing: it says how to launch %s; give another with --manifest",
+                         "%s is missing: it says how to launch %s; name it with --manifest, for "
+                         "a kernel from synth its manifest.json",
                          manifest, args->kernel);
     return session_spec(session, args->spec, &v->op, err) &&
            session_manifest(session, manifest, &v->candidate.manifest, err) &&
@@ -145,6 +146,16 @@ static int verify(const struct command *self, const struct verify_args *args)
     return status;
 }
 
+static const char verify_help[] =
+    "Screens and compiles the kernel, observes its PTX and cubin, runs it on the emulator at\n"
+    "many small shapes with every access checked, and compares each element with the spec's\n"
+    "meaning and error bound.  A cubin can only be observed here.\n\n"
+    "The manifest says how to launch the kernel, and at which shapes it is right; synth SPEC\n"
+    "--show-prompt explains its members and ends with one for that spec.\n\n"
+    "Exit status: 0 accepted, 1 not accepted, 2 usage or malformed input.\n\n"
+    "    warpwright verify kernels/ops/softmax.json mine.cu --manifest mine.json\n"
+    "    warpwright verify kernels/ops/softmax.json out/kernel.cu --manifest out/manifest.json";
+
 int cmd_verify(const struct command *self, int argc, char **argv)
 {
     struct verify_args args = {0};
@@ -167,13 +178,7 @@ int cmd_verify(const struct command *self, int argc, char **argv)
         .name = self->name,
         .synopsis = "SPEC KERNEL.(cu|ptx|cubin) [--manifest FILE]",
         .summary = self->summary,
-        .text = "Screens and compiles the kernel, observes its PTX and cubin, runs it on the "
-                "emulator at\n"
-                "many small shapes with every access checked, and compares each element with the "
-                "spec's\n"
-                "meaning and error bound.  A cubin can only be observed here.\n\n"
-                "Exit status: 0 accepted, 1 not accepted, 2 usage or malformed input.\n\n"
-                "    warpwright verify kernels/ops/softmax.json mine.cu --manifest mine.json",
+        .text = verify_help,
         .options = options,
         .option_count = COUNT_OF(options),
         .positional_min = 2,

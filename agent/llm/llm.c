@@ -114,8 +114,7 @@ static bool open_live(struct arena *arena, struct llm *llm, struct err *err)
                          "--replay TAPE, or do without: --llm none");
     if (llm->options.model.len == 0)
         return err_raise(err, ERR_USAGE,
-                         "the server at --llm has many models; say which: --model "
-                         "NAME");
+                         "which of the models that the server at --llm has?  Say --model NAME");
     if (!secret_check(&llm->options.key, err) ||
         !http_open(arena, &llm->options, llm->url, &http, err))
         return false;

@@ -169,8 +169,9 @@ static bool unknown_function(struct parser *p, const struct token *name, struct 
         known[count++] = str_from(dtype_name((enum dtype)i));
     known[count++] = STR_LIT("tf32");
     known[count++] = STR_LIT("pad");
-    struct remedy remedy =
-        remedy_nearest(p->arena, name->text, known, count, "a tensor is read with brackets: x[i]");
+    struct remedy remedy = remedy_nearest(
+        p->arena, name->text, known, count,
+        "solver/ir/op.h lists functions and reductions; a tensor is read with brackets: x[i]");
     return text_fail(p->lexer.text, name->place, &remedy, err, "unknown function '%.*s'",
                      STR_ARG(name->text));
 }

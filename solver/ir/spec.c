@@ -271,6 +271,10 @@ static bool load_shapes(struct arena *arena, const struct json *root, struct spe
 {
     static const char *const known[] = {"target", "verify", NULL};
     const struct json *json = NULL;
+    if (!json_get(root, "shapes"))
+        return json_fail(root, err,
+                         "\"shapes\" is missing; at least {\"target\": [{\"M\": 4096}]}, with a "
+                         "size for each variable dim");
     if (!json_need(root, "shapes", JSON_OBJECT, &json, err) || !json_only(json, known, err) ||
         !load_shape_list(arena, doc, json_get(json, "target"), &doc->targets, &doc->target_count,
                          err) ||

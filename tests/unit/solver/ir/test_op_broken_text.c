@@ -293,7 +293,8 @@ static const struct broken brokens[] = {
      "t.json: body line 1, column 10: unknown function 'epx'\n"
      "  y[m,n] = epx(x[m,n])\n"
      "           ^\n"
-     "  a tensor is read with brackets: x[i]"},
+     "  solver/ir/op.h lists functions and reductions; a tensor is read with brackets: "
+     "x[i]"},
     {"too few arguments",
      "{'spec':1,'name':'t','dims':{'M':[1,64],'N':[1,64]},'tensors':[{'name':'x','role"
      "':'input','dtype':'f32','shape':['M','N']},{'name':'y','role':'output','dtype':'"
