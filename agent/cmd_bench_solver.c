@@ -331,6 +331,10 @@ static int run_check(const struct command *self, struct arena *arena, const char
         !json_parse(arena, text, path, &document, &err) ||
         !hwwfc_check(arena, document, &check, &err))
         return command_failed(self->name, &err);
+    if (check.comparisons == 0) {
+        err_failed(err_raise(&err, ERR_SEMANTIC, "%s holds no results of HW-WFC", path));
+        return command_failed(self->name, &err);
+    }
     for (size_t i = 0; i < check.complaint_count; i++)
         printf("%s\n", check.complaints[i]);
     printf("%" PRId64 " comparisons, %" PRId64 " mismatches\n", check.comparisons,

@@ -32,7 +32,7 @@ static bool form_of(const char *path, enum candidate_form *out, struct err *err)
     return true;
 }
 
-/* NAME.json beside NAME.cu. */
+/* NAME.json beside NAME.cu, or the manifest.json that synth writes there. */
 static const char *manifest_path(struct arena *arena, const struct verify_args *args)
 {
     const char *dot = strrchr(args->kernel, '.');
@@ -42,7 +42,9 @@ static const char *manifest_path(struct arena *arena, const struct verify_args *
         return args->manifest;
     buf_init(&path, arena, 1 << 16);
     buf_printf(&path, "%.*s.json", (int)(dot - args->kernel), args->kernel);
-    return str_copy(arena, buf_view(&path));
+    const char *own = str_copy(arena, buf_view(&path));
+    const char *of_synth = path_join(arena, path_dir(arena, args->kernel), "manifest.json");
+    return !file_exists(own) && file_exists(of_synth) ? of_synth : own;
 }
 
 struct verified {
@@ -59,8 +61,7 @@ static bool load(struct session *session, const struct verify_args *args, struct
 
     if (args->manifest == NULL && !file_exists(manifest))
         return err_raise(err, ERR_USAGE,
-                         "%s is missing: it says how to launch %s; name it with --manifest, for "
-                         "a kernel from synth its manifest.json",
+                         "%s is missing: it says how to launch %s; name it with --manifest",
                          manifest, args->kernel);
     return session_spec(session, args->spec, &v->op, err) &&
            session_manifest(session, manifest, &v->candidate.manifest, err) &&
@@ -154,7 +155,7 @@ static const char verify_help[] =
     "--show-prompt explains its members and ends with one for that spec.\n\n"
     "Exit status: 0 accepted, 1 not accepted, 2 usage or malformed input.\n\n"
     "    warpwright verify kernels/ops/softmax.json mine.cu --manifest mine.json\n"
-    "    warpwright verify kernels/ops/softmax.json out/kernel.cu --manifest out/manifest.json";
+    "    warpwright verify kernels/ops/softmax.json out/kernel.cu";
 
 int cmd_verify(const struct command *self, int argc, char **argv)
 {

@@ -154,11 +154,14 @@ static void last_text(struct buf *out, const struct prompt_input *in, size_t kep
 /* One unit is time and manifest, two the source as well. */
 static void incumbent_text(struct buf *out, const struct prompt_input *in, size_t kept)
 {
+    const bool timed = in->incumbent->time_ns > 0;
     if (is_incumbent(in)) {
-        buf_text(out, "The last attempt, above, is the fastest kernel so far that is right.\n");
+        buf_printf(out, "The last attempt, above, is %s.\n",
+                   timed ? "the fastest kernel so far that is right" : "right; it was not timed");
         return;
     }
-    buf_text(out, "The fastest kernel so far that is right.\n");
+    buf_text(out, timed ? "The fastest kernel so far that is right.\n"
+                        : "A kernel that is right; it was not timed.\n");
     kernel_facts(out, in, in->incumbent);
     if (kept > 1)
         quote_fence(out, "cuda", in->incumbent->cuda);
