@@ -124,6 +124,10 @@ static void test_best_ranks_first(void **state UNUSED)
     arena_release(&arena);
 }
 
+static const char too_many[] =
+    "{\"tile\":{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1,"
+    "\"j\":1,\"k\":1,\"l\":1,\"m\":1}}";
+
 static void test_bad_sketches(void **state UNUSED)
 {
     static const char *const sketches[] = {
@@ -141,8 +145,7 @@ static void test_bad_sketches(void **state UNUSED)
         "{\"primitives\":[\"tree\"]}",
         "{\"vector\":1e99}",
         "{\"depth\":2}",
-        "{\"tile\":{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1,"
-        "\"j\":1,\"k\":1,\"l\":1,\"m\":1}}",
+        too_many,
     };
     struct arena arena;
     struct plan_view view;
