@@ -22,6 +22,7 @@
 
 enum {
     BUSY_TIMEOUT_MS = 10000,
+    BUSY_PAUSE_MS = 5,
     SQL_BYTES_MAX = 16384,
     APPLICATION_ID = 0x57505772, /* "WPwr" in the file's header */
     U64_DIGITS = 16,
@@ -414,13 +415,24 @@ static bool upgrade(struct bank *bank, int64_t version, struct str name, struct 
     return execute(bank, sql, err) && put_name(bank, name, err);
 }
 
+/* The three at one moment: another process may be making the bank. */
+static bool read_marks(struct bank *bank, int64_t *objects, int64_t *application, int64_t *version,
+                       struct err *err)
+{
+    if (!execute(bank, "SAVEPOINT marks", err))
+        return false;
+    bool ok = get_int(bank, "SELECT count(*) FROM sqlite_schema", objects, err) &&
+              get_int(bank, "PRAGMA application_id", application, err) &&
+              get_int(bank, "PRAGMA user_version", version, err);
+    struct err ignored;
+    return execute(bank, "RELEASE marks", ok ? err : &ignored) && ok;
+}
+
 /* What the file is: a bank of some version, empty (version 0), or something else (an error). */
 static bool identify(struct bank *bank, int64_t *version, struct err *err)
 {
     int64_t application, objects;
-    if (!get_int(bank, "PRAGMA application_id", &application, err) ||
-        !get_int(bank, "PRAGMA user_version", version, err) ||
-        !get_int(bank, "SELECT count(*) FROM sqlite_schema", &objects, err))
+    if (!read_marks(bank, &objects, &application, version, err))
         return false;
     if (objects == 0 && application == 0 && *version == 0)
         return true;
@@ -430,6 +442,22 @@ static bool identify(struct bank *bank, int64_t *version, struct err *err)
         return err_raise(err, ERR_DATABASE,
                          "%s: schema %lld is of a later program; this one knows up to %d",
                          bank->path, (long long)*version, BANK_SCHEMA_VERSION);
+    return true;
+}
+
+/* The busy timeout does not hold here: a switch that would have to wait fails at once, so that two
+ * who want it do not wait for each other. */
+static bool switch_to_wal(struct bank *bank, struct err *err)
+{
+    static const char sql[] = "PRAGMA journal_mode = WAL";
+    int waited_ms = 0;
+    while (sqlite3_exec(bank->handle, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        const int code = sqlite3_errcode(bank->handle) & 0xff;
+        if ((code != SQLITE_BUSY && code != SQLITE_LOCKED) || waited_ms >= BUSY_TIMEOUT_MS)
+            return fail(bank, err, sql);
+        sqlite3_sleep(BUSY_PAUSE_MS);
+        waited_ms += BUSY_PAUSE_MS;
+    }
     return true;
 }
 
@@ -445,7 +473,7 @@ static bool migrate(struct bank *bank, const struct bank_options *options, struc
         return err_raise(err, ERR_DATABASE, "%s: %s", bank->path,
                          version == 0 ? "the file is empty; a new bank needs a name"
                                       : "the schema is old; open the bank for writing once");
-    if (!execute(bank, "PRAGMA journal_mode = WAL", err) || !bank_begin(bank, err))
+    if (!switch_to_wal(bank, err) || !bank_begin(bank, err))
         return false;
     bool ok = identify(bank, &version, err) && upgrade(bank, version, options->name, err) &&
               bank_commit(bank, err);
