@@ -162,19 +162,11 @@ static bool read_sketch(struct arena *arena, const char *text, struct sketch *ou
 
 /* ---- which region ---- */
 
-static const struct plan_tile *tile_of(const struct plan_region *region, struct str index)
-{
-    for (size_t i = 0; i < region->tile_count; i++)
-        if (str_equal(region->tiles[i].index, index))
-            return &region->tiles[i];
-    return NULL;
-}
-
 static const struct sketch_tile *unknown_index(const struct sketch *sketch,
                                                const struct plan_region *region)
 {
     for (size_t i = 0; i < sketch->tile_count; i++)
-        if (tile_of(region, sketch->tiles[i].index) == NULL)
+        if (region_tile(region, sketch->tiles[i].index) == NULL)
             return &sketch->tiles[i];
     return NULL;
 }
@@ -228,7 +220,7 @@ static bool agrees(const struct sketch *sketch, const struct plan_region *region
             return false;
     for (size_t i = 0; i < sketch->tile_count; i++) {
         const struct sketch_tile *wanted = &sketch->tiles[i];
-        const struct plan_tile *tile = tile_of(region, wanted->index);
+        const struct plan_tile *tile = region_tile(region, wanted->index);
 
         if (tile == NULL || (wanted->block > 0 && wanted->block != tile->block) ||
             (wanted->thread > 0 && wanted->thread != tile->thread) ||

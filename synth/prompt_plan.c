@@ -14,15 +14,6 @@ size_t plan_units(const struct plan *plan)
     return plan == NULL || plan->region_count == 0 ? 1 : plan->region_count;
 }
 
-static bool plan_has(const struct plan *plan, enum primitive primitive)
-{
-    for (size_t r = 0; r < plan->region_count; r++)
-        for (size_t p = 0; p < plan->regions[r].primitive_count; p++)
-            if (plan->regions[r].primitives[p] == primitive)
-                return true;
-    return false;
-}
-
 static const char *stage_word(enum staging staging)
 {
     switch (staging) {
@@ -108,11 +99,11 @@ static void region_text(struct buf *out, const struct op *op, const struct plan 
 
 static void demands_text(struct buf *out, const struct plan *plan)
 {
-    if (plan_has(plan, PRIMITIVE_TENSOR_CORE_TILE))
+    if (plan_uses(plan, PRIMITIVE_TENSOR_CORE_TILE))
         buf_text(out, "- Checked: the code has an mma instruction.\n");
-    if (plan_has(plan, PRIMITIVE_ASYNC_PIPELINE))
+    if (plan_uses(plan, PRIMITIVE_ASYNC_PIPELINE))
         buf_text(out, "- Checked: the code has an asynchronous copy (cp.async or bulk).\n");
-    buf_text(out, plan_has(plan, PRIMITIVE_GRID_SUMMARY)
+    buf_text(out, plan_uses(plan, PRIMITIVE_GRID_SUMMARY)
                       ? "- Cooperative launch and clusters are allowed.\n"
                       : "- Checked: no cooperative launch, no clusters.\n");
     if (plan->deterministic)

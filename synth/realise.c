@@ -13,22 +13,6 @@
  */
 #include "synth/realise_int.h"
 
-bool region_has(const struct plan_region *region, enum primitive primitive)
-{
-    for (size_t i = 0; i < region->primitive_count; i++)
-        if (region->primitives[i] == primitive)
-            return true;
-    return false;
-}
-
-const struct plan_tile *region_tile(const struct plan_region *region, struct str index)
-{
-    for (size_t i = 0; i < region->tile_count; i++)
-        if (str_equal(region->tiles[i].index, index))
-            return &region->tiles[i];
-    return NULL;
-}
-
 void print_indices(struct cuda *out, const struct printer *printer, const char *flat,
                    const size_t *loops, const char *const *names, const struct loop *all,
                    size_t count)
@@ -119,10 +103,10 @@ static bool realise_region(struct file_text *file, const struct plan_region *reg
     struct tile tile;
     const char *why = "";
     bool summary =
-        region_has(region, PRIMITIVE_WARP_SUMMARY) || region_has(region, PRIMITIVE_BLOCK_SUMMARY);
+        region_uses(region, PRIMITIVE_WARP_SUMMARY) || region_uses(region, PRIMITIVE_BLOCK_SUMMARY);
     if (region->split > 1 || region->depth > 1 || region->mma[0] > 0)
         return err_raise(err, ERR_UNSUPPORTED, "split, pipelined and tensor-core regions");
-    if (region_has(region, PRIMITIVE_REGISTER_TILE)) {
+    if (region_uses(region, PRIMITIVE_REGISTER_TILE)) {
         if (!tile_recognise(file->arena, file->op, region->stmts, region->stmt_count, &tile, &why))
             return err_raise(err, ERR_UNSUPPORTED, "no contraction: %s", why);
         return realise_tile(file, &tile, region,
@@ -131,13 +115,13 @@ static bool realise_region(struct file_text *file, const struct plan_region *reg
                                            "memory:"),
                             err);
     }
-    if (!summary && !region_has(region, PRIMITIVE_VECTOR_ACCESS))
+    if (!summary && !region_uses(region, PRIMITIVE_VECTOR_ACCESS))
         return realise_elements(file, region, err);
     if (!rows_recognise(file->arena, file->op, region->stmts, region->stmt_count, &rows, &why))
         return err_raise(err, ERR_UNSUPPORTED, "no rows: %s", why);
-    const char *what = !summary                                     ? "Fused maps:"
-                       : region_has(region, PRIMITIVE_WARP_SUMMARY) ? "A row a warp:"
-                                                                    : "A row a block:";
+    const char *what = !summary                                      ? "Fused maps:"
+                       : region_uses(region, PRIMITIVE_WARP_SUMMARY) ? "A row a warp:"
+                                                                     : "A row a block:";
     return realise_rows(file, &rows, region, region_comment(file->arena, file->op, region, what),
                         err);
 }

@@ -11,9 +11,6 @@
  * one after the other realise_rows.c  rows and fused maps realise_tile.c  contractions
  */
 
-/* The i-th subscript is the loop `first + i`, plainly, for all of `count`; no pad. */
-bool reads_loops(const struct op *op, const struct expr *read, size_t first, size_t count);
-
 /* ---- rows: statements over common outer loops, with vectors and reductions over inner ones ----
  */
 
@@ -76,8 +73,6 @@ bool realise_rows(struct file_text *file, const struct rows *rows, const struct 
 bool realise_tile(struct file_text *file, const struct tile *tile, const struct plan_region *region,
                   const char *comment, struct err *err) MUST_USE;
 
-bool region_has(const struct plan_region *region, enum primitive primitive);
 /* The tile of the last of these loops, or NULL. */
-const struct plan_tile *region_tile(const struct plan_region *region, struct str index);
 
 #endif

@@ -92,8 +92,8 @@ static void find_widths(void *context, const struct expr *expr)
     const struct rows *rows = widths->rows;
     if (expr->op != EXPR_READ)
         return;
-    bool row = reads_loops(rows->op, expr, 0, rows->outer + rows->inner);
-    if (!row && !reads_loops(rows->op, expr, rows->outer, rows->inner))
+    bool row = expr_reads_loops(rows->op, expr, 0, rows->outer + rows->inner);
+    if (!row && !expr_reads_loops(rows->op, expr, rows->outer, rows->inner))
         return;
     size_t bytes = dtype_bytes(rows->op->tensors[expr->tensor].dtype);
     widths->arrays[expr->tensor] = true;

@@ -48,9 +48,9 @@ enum own_access { NOT_OWN, OWN_ROW, OWN_INNER };
 /* Is the read just at the thread's row and position (or at the position alone)? */
 static enum own_access own_access(const struct rows *rows, const struct expr *read)
 {
-    if (reads_loops(rows->op, read, 0, rows->outer + rows->inner))
+    if (expr_reads_loops(rows->op, read, 0, rows->outer + rows->inner))
         return OWN_ROW;
-    return reads_loops(rows->op, read, rows->outer, rows->inner) ? OWN_INNER : NOT_OWN;
+    return expr_reads_loops(rows->op, read, rows->outer, rows->inner) ? OWN_INNER : NOT_OWN;
 }
 
 static bool serve(void *context, const struct printer *printer, const struct expr *read,
@@ -608,8 +608,8 @@ static bool row_numbers(struct row_text *t, struct err *err)
     t->maps = true;
     for (size_t i = 0; i < t->rows->count; i++)
         t->maps &= t->rows->parts[i] == ROW_VECTOR;
-    t->warp = region_has(region, PRIMITIVE_WARP_SUMMARY);
-    t->streaming = t->maps || region_has(region, PRIMITIVE_STREAMING_ACCUMULATION);
+    t->warp = region_uses(region, PRIMITIVE_WARP_SUMMARY);
+    t->streaming = t->maps || region_uses(region, PRIMITIVE_STREAMING_ACCUMULATION);
     t->vector = region->vector;
     t->threads = t->warp ? 32 : region->threads[0];
     t->items = t->streaming ? t->vector : tile == NULL ? 0 : tile->thread;

@@ -12,16 +12,6 @@
  */
 #include "synth/realise_int.h"
 
-bool reads_loops(const struct op *op, const struct expr *read, size_t first, size_t count)
-{
-    if (op->tensors[read->tensor].rank != count || read->pad != NULL)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (read->subs[i]->op != EXPR_INDEX || read->subs[i]->loop != first + i)
-            return false;
-    return true;
-}
-
 static bool same_extents(const struct loop *a, const struct loop *b, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -91,7 +81,7 @@ static void check_row_read(void *context, const struct expr *expr)
     const struct rows *rows = check->rows;
     bool vector = check->part_of[expr->tensor] == ROW_VECTOR;
     if (!check->done[expr->tensor] || (vector && check->part == ROW_SCALAR) ||
-        !reads_loops(rows->op, expr, 0, rows->outer + (vector ? rows->inner : 0)))
+        !expr_reads_loops(rows->op, expr, 0, rows->outer + (vector ? rows->inner : 0)))
         check->bad = true;
 }
 

@@ -80,14 +80,6 @@ static bool has_note(const struct structures *structures, const struct plan_regi
     return false;
 }
 
-static bool is_tile(const struct plan_region *region)
-{
-    for (size_t p = 0; p < region->primitive_count; p++)
-        if (region->primitives[p] == PRIMITIVE_REGISTER_TILE)
-            return true;
-    return false;
-}
-
 static void to_tensor_cores(struct arena *arena, const struct track *track,
                             struct plan_region *region)
 {
@@ -129,7 +121,8 @@ static const struct plan *with_tensor_cores(struct arena *arena,
     *plan = *skeleton;
     for (size_t r = 0; r < plan->region_count; r++) {
         regions[r] = skeleton->regions[r];
-        if (!is_tile(&regions[r]) || !has_note(structures, &regions[r], PRIMITIVE_TENSOR_CORE_TILE))
+        if (!region_uses(&regions[r], PRIMITIVE_REGISTER_TILE) ||
+            !has_note(structures, &regions[r], PRIMITIVE_TENSOR_CORE_TILE))
             continue;
         to_tensor_cores(arena, options->track, &regions[r]);
         changed = true;

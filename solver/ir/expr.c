@@ -88,6 +88,16 @@ bool op_track_find(const struct op *op, struct str name, const struct track **ou
     return false;
 }
 
+bool expr_reads_loops(const struct op *op, const struct expr *read, size_t first, size_t count)
+{
+    if (op->tensors[read->tensor].rank != count || read->pad != NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (read->subs[i]->op != EXPR_INDEX || read->subs[i]->loop != first + i)
+            return false;
+    return true;
+}
+
 void expr_walk(const struct expr *expr, expr_visitor *visit, void *context)
 {
     visit(context, expr);

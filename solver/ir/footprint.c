@@ -40,14 +40,6 @@ const char *footprint_kind_name(enum footprint_kind kind)
     return kind_names[kind];
 }
 
-bool region_uses(const struct plan_region *region, enum primitive primitive)
-{
-    for (size_t i = 0; i < region->primitive_count; i++)
-        if (region->primitives[i] == primitive)
-            return true;
-    return false;
-}
-
 static int64_t times(int64_t a, int64_t b)
 {
     int64_t product;
@@ -117,14 +109,6 @@ static void mark_loop(void *context, const struct expr *expr)
         loops->used[expr->loop] = true;
 }
 
-static const struct plan_tile *tile_of(const struct plan_region *region, struct str index)
-{
-    for (size_t i = 0; i < region->tile_count; i++)
-        if (str_equal(region->tiles[i].index, index))
-            return &region->tiles[i];
-    return NULL;
-}
-
 static bool tile_sides(const struct plan_region *region, const struct bound_op *bound,
                        struct footprint *out, const char **why)
 {
@@ -151,7 +135,7 @@ static bool tile_sides(const struct plan_region *region, const struct bound_op *
     }
     for (int side = SIDE_M; side < SIDE_COUNT; side++) {
         const struct plan_tile *tile =
-            last[side] == OP_NONE ? NULL : tile_of(region, stmt->loops[last[side]].name);
+            last[side] == OP_NONE ? NULL : region_tile(region, stmt->loops[last[side]].name);
         if (tile == NULL) {
             *why = last[side] == OP_NONE ? "a factor has no loop of its own"
                                          : "a side of the product has no tile";
@@ -269,20 +253,10 @@ static bool find_parts(struct rows *rows, const char **why)
     return true;
 }
 
-static bool reads_loops(const struct op *op, const struct expr *read, size_t first, size_t count)
-{
-    if (op->tensors[read->tensor].rank != count || read->pad != NULL)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (read->subs[i]->op != EXPR_INDEX || read->subs[i]->loop != first + i)
-            return false;
-    return true;
-}
-
 static bool is_own(const struct rows *rows, const struct expr *read)
 {
-    return reads_loops(rows->op, read, 0, rows->outer + rows->inner) ||
-           reads_loops(rows->op, read, rows->outer, rows->inner);
+    return expr_reads_loops(rows->op, read, 0, rows->outer + rows->inner) ||
+           expr_reads_loops(rows->op, read, rows->outer, rows->inner);
 }
 
 static void touch(void *context, const struct expr *expr)
@@ -435,7 +409,8 @@ static bool rows_footprint(struct arena *arena, const struct plan_region *region
     for (size_t i = 0; i < region->stmt_count; i++)
         first = rows.parts[i] == PART_REDUCE ? row_stmt(&rows, i) : first;
     bool reduces = first->reduce != REDUCE_NONE;
-    const struct plan_tile *tile = tile_of(region, first->loops[rows.outer + rows.inner - 1].name);
+    const struct plan_tile *tile =
+        region_tile(region, first->loops[rows.outer + rows.inner - 1].name);
     out->kind = reduces ? FOOTPRINT_ROWS : FOOTPRINT_MAPS;
     out->warp = region_uses(region, PRIMITIVE_WARP_SUMMARY);
     out->streaming = !reduces || region_uses(region, PRIMITIVE_STREAMING_ACCUMULATION);

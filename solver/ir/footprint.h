@@ -54,7 +54,6 @@ struct footprint {
 bool footprint_of(struct arena *arena, const struct plan_region *region,
                   const struct bound_op *bound, struct footprint *out, const char **why);
 const char *footprint_kind_name(enum footprint_kind kind);
-bool region_uses(const struct plan_region *region, enum primitive primitive);
 
 /* By tensor, for one region: read by its statements; written by them; written and needed outside
  * (read by others, or an output). */

@@ -396,6 +396,8 @@ bool expr_reads_data(const struct expr *expr); /* some EXPR_READ inside */
  * type of its arguments; of where() that of its two values. */
 enum dtype expr_operand_dtype(const struct expr *expr);
 
+/* The i-th subscript of a read is the loop `first + i`, plainly, for all of `count`; no pad. */
+bool expr_reads_loops(const struct op *op, const struct expr *read, size_t first, size_t count);
 /* Calls visit for every node, parents before children; pads and subscripts included. */
 typedef void expr_visitor(void *context, const struct expr *expr);
 void expr_walk(const struct expr *expr, expr_visitor *visit, void *context);

@@ -331,3 +331,29 @@ struct hash plan_hash(const struct plan *plan)
     plan_print(&hasher.writer, plan);
     return doc_hash_end(&hasher);
 }
+
+/* ---- looking up ---- */
+
+bool region_uses(const struct plan_region *region, enum primitive primitive)
+{
+    for (size_t i = 0; i < region->primitive_count; i++)
+        if (region->primitives[i] == primitive)
+            return true;
+    return false;
+}
+
+bool plan_uses(const struct plan *plan, enum primitive primitive)
+{
+    for (size_t i = 0; plan != NULL && i < plan->region_count; i++)
+        if (region_uses(&plan->regions[i], primitive))
+            return true;
+    return false;
+}
+
+const struct plan_tile *region_tile(const struct plan_region *region, struct str index)
+{
+    for (size_t i = 0; i < region->tile_count; i++)
+        if (str_equal(region->tiles[i].index, index))
+            return &region->tiles[i];
+    return NULL;
+}

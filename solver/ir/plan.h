@@ -73,6 +73,10 @@ bool plan_parse(struct arena *arena, const struct json *json, const struct plan 
                 struct err *err) MUST_USE;
 void plan_print(struct json_writer *w, const struct plan *plan);
 struct hash plan_hash(const struct plan *plan);
+/* What a plan says, looked up; NULL: the region does not tile that loop. */
+bool region_uses(const struct plan_region *region, enum primitive primitive);
+bool plan_uses(const struct plan *plan, enum primitive primitive); /* a region does; NULL: none */
+const struct plan_tile *region_tile(const struct plan_region *region, struct str index);
 /* Every statement in exactly one region, regions and edges consistent with the op. */
 bool plan_check(const struct plan *plan, const struct op *op, struct err *err) MUST_USE;
 

@@ -95,15 +95,6 @@ static bool rules_always(struct arena *arena, const struct ptx_facts *facts,
     return true;
 }
 
-static bool plan_has(const struct plan *plan, enum primitive primitive)
-{
-    for (size_t r = 0; plan != NULL && r < plan->region_count; r++)
-        for (size_t p = 0; p < plan->regions[r].primitive_count; p++)
-            if (plan->regions[r].primitives[p] == primitive)
-                return true;
-    return false;
-}
-
 /* What only a plan may ask for. */
 static bool rules_of_plan(struct arena *arena, const struct subject *subject,
                           const struct manifest_kernel *kernel, const struct ptx_entry *entry,
@@ -112,7 +103,7 @@ static bool rules_of_plan(struct arena *arena, const struct subject *subject,
     const struct plan *plan = subject->options->plan;
     const bool clusters =
         kernel->cluster[0] > 1 || kernel->cluster[1] > 1 || kernel->cluster[2] > 1;
-    const bool grid_plan = plan == NULL || plan_has(plan, PRIMITIVE_GRID_SUMMARY);
+    const bool grid_plan = plan == NULL || plan_uses(plan, PRIMITIVE_GRID_SUMMARY);
 
     if (facts->griddep || kernel->programmatic)
         return reject(
@@ -149,11 +140,11 @@ static bool plan_is_followed(struct arena *arena, const struct subject *subject,
     const uint32_t mma = sum->mma_f16 + sum->mma_bf16 + sum->mma_tf32 + sum->mma_f64 +
                          sum->mma_int + sum->mma_fp8 + sum->wgmma;
 
-    if (plan_has(plan, PRIMITIVE_TENSOR_CORE_TILE) && mma == 0)
+    if (plan_uses(plan, PRIMITIVE_TENSOR_CORE_TILE) && mma == 0)
         return reject(arena, verdict, VALIDITY_OFF_PLAN, 0,
                       "the plan asks for a %s, but the code has no mma instruction",
                       primitive_name(PRIMITIVE_TENSOR_CORE_TILE));
-    if (plan_has(plan, PRIMITIVE_ASYNC_PIPELINE) && sum->cp_async + sum->bulk_copies == 0)
+    if (plan_uses(plan, PRIMITIVE_ASYNC_PIPELINE) && sum->cp_async + sum->bulk_copies == 0)
         return reject(arena, verdict, VALIDITY_OFF_PLAN, 0,
                       "the plan asks for an %s, but the code has no asynchronous copy",
                       primitive_name(PRIMITIVE_ASYNC_PIPELINE));

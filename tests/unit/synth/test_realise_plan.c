@@ -11,15 +11,15 @@
  */
 static char kind_of(const struct plan_region *region)
 {
-    if (region_has(region, PRIMITIVE_REGISTER_TILE))
+    if (region_uses(region, PRIMITIVE_REGISTER_TILE))
         return 'T';
-    if (region_has(region, PRIMITIVE_STREAMING_ACCUMULATION))
+    if (region_uses(region, PRIMITIVE_STREAMING_ACCUMULATION))
         return 'S';
-    if (region_has(region, PRIMITIVE_BLOCK_SUMMARY))
+    if (region_uses(region, PRIMITIVE_BLOCK_SUMMARY))
         return 'B';
-    if (region_has(region, PRIMITIVE_WARP_SUMMARY))
+    if (region_uses(region, PRIMITIVE_WARP_SUMMARY))
         return 'W';
-    return region_has(region, PRIMITIVE_VECTOR_ACCESS) ? 'M' : 'E';
+    return region_uses(region, PRIMITIVE_VECTOR_ACCESS) ? 'M' : 'E';
 }
 
 struct choice {
