@@ -22,11 +22,11 @@ struct evaluate_args {
 
 static void median_text(const struct verdict *verdict, char *out, size_t room)
 {
+    double ns;
+
     out[0] = '\0';
-    for (size_t i = 0; i < verdict->observed.count; i++)
-        if (str_equal(verdict->observed.items[i].name, STR_LIT("gpu.time.median_ns")))
-            snprintf(out, room, ", median %.2f us, %s", verdict->observed.items[i].value / 1e3,
-                     timing_name(verdict->timing));
+    if (observed_find(&verdict->observed, "gpu.time.median_ns", &ns))
+        snprintf(out, room, ", median %.2f us, %s", ns / 1e3, timing_name(verdict->timing));
 }
 
 static void show(void *context, size_t number, size_t count, const char *name,

@@ -40,13 +40,12 @@ static void show_done(struct synthesis *s, const struct campaign_attempt *a)
 {
     const struct campaign_stages *t = &a->stages;
 
-    progress_show(&s->progress,
-                  "%.*s: attempt %" PRId64
-                  ", %s: %s (model %.1f s, verification %.1f s, rest %.2f s)%s",
-                  STR_ARG(s->options.op->name), a->number, a->how,
-                  validity_name(a->verdict.validity), (double)t->model_ns / 1e9,
-                  (double)t->verify_ns / 1e9, (double)(t->plan_ns + t->write_ns + t->bank_ns) / 1e9,
-                  a->recalled ? ", from the bank" : "");
+    progress_show(
+        &s->progress,
+        "%.*s: attempt %" PRId64 ", %s: %s (model %.1f s, verification %.1f s, rest %.2f s)%s",
+        STR_ARG(s->options.op->name), a->number, a->how, validity_name(a->verdict.validity),
+        (double)t->model_ns / 1e9, (double)t->verify_ns / 1e9,
+        (double)(t->write_ns + t->bank_ns) / 1e9, a->recalled ? ", from the bank" : "");
 }
 
 static void show(void *context, enum campaign_phase phase, const struct campaign_attempt *a)

@@ -3,11 +3,9 @@
  */
 #include <string.h>
 
-#include "agent/agent.h"
+#include "base/version.h"
 
-#ifndef WARPWRIGHT_VERSION
-#define WARPWRIGHT_VERSION "0.1"
-#endif
+#include "agent/agent.h"
 
 static int cmd_help(const struct command *self, int argc, char **argv);
 static int cmd_version(const struct command *self, int argc, char **argv);

@@ -9,13 +9,7 @@ static void sol_json(struct json_writer *w, const struct sol *sol)
 {
     json_key(w, "sol");
     json_open_object(w);
-    json_member_real(w, "seconds", sol->seconds);
-    json_member_real(w, "memory_s", sol->memory_s);
-    json_member_real(w, "compute_s", sol->compute_s);
-    json_member_real(w, "bytes", sol->bytes);
-    json_member_real(w, "flops", sol->flops);
-    json_member_text(w, "limiter", sol_limiter_name(sol->limiter));
-    json_member_text(w, "means", machine_rate_name(sol->means));
+    sol_print(w, sol);
     json_member_int(w, "products", sol->products);
     json_close_object(w);
 }

@@ -137,6 +137,13 @@ void hash_hex(const struct hash *hash, char out[HASH_HEX_BYTES])
     out[64] = '\0';
 }
 
+struct str hash_text(struct arena *arena, const struct hash *hash)
+{
+    char hex[HASH_HEX_BYTES];
+    hash_hex(hash, hex);
+    return str_from(str_copy(arena, str_from(hex)));
+}
+
 bool hash_parse(struct str hex, struct hash *out)
 {
     static const char digits[] = "0123456789abcdef";

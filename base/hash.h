@@ -29,6 +29,7 @@ void hash_field(struct hash_stream *stream, struct str field);
 struct hash hash_end(struct hash_stream *stream);
 struct hash hash_bytes(const void *data, size_t len);
 void hash_hex(const struct hash *hash, char out[HASH_HEX_BYTES]);
+struct str hash_text(struct arena *arena, const struct hash *hash); /* the same, as text */
 /* The hash that hash_hex wrote: 64 lower-case digits; false and *out untouched for other text. */
 bool hash_parse(struct str hex, struct hash *out) MUST_USE;
 bool hash_equal(const struct hash *a, const struct hash *b);

@@ -226,7 +226,6 @@ static void hash_int(struct hash_stream *stream, int64_t value)
 struct str row_id(struct arena *arena, const struct row_key *key)
 {
     struct hash_stream stream;
-    char hex[HASH_HEX_BYTES];
     hash_begin(&stream);
     hash_field(&stream, STR_LIT("row 1"));
     hash_field(&stream, key->bank);
@@ -237,8 +236,7 @@ struct str row_id(struct arena *arena, const struct row_key *key)
     hash_field(&stream, key->kind);
     hash_int(&stream, key->ordinal);
     struct hash hash = hash_end(&stream);
-    hash_hex(&hash, hex);
-    return (struct str){str_copy(arena, str_from(hex)), HASH_HEX_BYTES - 1};
+    return hash_text(arena, &hash);
 }
 
 /* ---- typed ---- */

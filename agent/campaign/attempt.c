@@ -127,15 +127,13 @@ static struct str prompt_hash(const struct campaign *c, const struct prompt *pro
 {
     struct buf text;
     struct hash hash;
-    char hex[HASH_HEX_BYTES];
 
     buf_init(&text, c->arena, LLM_REQUEST_BYTES_MAX);
     buf_str(&text, prompt->system);
     buf_char(&text, '\0');
     buf_str(&text, prompt->user);
     hash = hash_bytes(text.at, text.len);
-    hash_hex(&hash, hex);
-    return str_from(str_copy(c->arena, str_from(hex)));
+    return hash_text(c->arena, &hash);
 }
 
 /* A reply over the limits is the model's doing.  A server that cannot be reached is not: the
@@ -178,8 +176,6 @@ static bool ask(const struct campaign *c, struct campaign_attempt *attempt, stru
     if (!answered)
         return without_answer(c, attempt, err);
     attempt->drifted = reply.drifted;
-    attempt->tokens_in = reply.usage.input_tokens;
-    attempt->tokens_out = reply.usage.output_tokens;
     take_reply(c, attempt, &reply);
     clock_stage(&attempt->stages.write_ns, &start);
     if (!ledger_exchange(&c->ledger, attempt, &reply, c->options->tape, prompt_hash(c, &prompt),
@@ -244,13 +240,9 @@ static bool judge(const struct campaign *c, struct campaign_attempt *attempt, st
 
 static void note_median(struct campaign_attempt *attempt)
 {
-    const struct observed *observed = &attempt->verdict.observed;
-
-    if (attempt->verdict.timing != TIMING_MEASURED)
-        return;
-    for (size_t i = 0; i < observed->count; i++)
-        if (str_equal(observed->items[i].name, STR_LIT("gpu.time.median_ns")))
-            attempt->median_ns = observed->items[i].value;
+    if (attempt->verdict.timing != TIMING_MEASURED ||
+        !observed_find(&attempt->verdict.observed, "gpu.time.median_ns", &attempt->median_ns))
+        attempt->median_ns = 0;
 }
 
 /* ---- the walk ---- */

@@ -42,13 +42,14 @@ static bool at_bound(const struct campaign *c)
            result->sol.seconds * 1e9 >= at_bound_share * result->attempts[result->best].median_ns;
 }
 
-static bool model_has_delivered(const struct campaign *c)
+static size_t accepted_answers(const struct campaign *c)
 {
+    size_t count = 0;
+
     for (size_t i = 0; i < c->result->count; i++)
-        if (c->result->attempts[i].writer == WRITER_MODEL &&
-            c->result->attempts[i].verdict.validity == VALIDITY_ACCEPTED)
-            return true;
-    return false;
+        count += c->result->attempts[i].writer == WRITER_MODEL &&
+                 c->result->attempts[i].verdict.validity == VALIDITY_ACCEPTED;
+    return count;
 }
 
 /* ---- what comes next ---- */
@@ -76,15 +77,12 @@ static const struct plan *plan_of_question(const struct campaign *c)
 {
     const struct planning *planning = &c->planning;
     const size_t own = planning->tensor_cores != NULL;
-    size_t accepted = 0;
+    size_t at;
 
-    for (size_t i = 0; i < c->result->count; i++)
-        accepted += c->result->attempts[i].writer == WRITER_MODEL &&
-                    c->result->attempts[i].verdict.validity == VALIDITY_ACCEPTED;
     if (planning->count + own == 0)
         return NULL;
-    accepted %= planning->count + own;
-    return accepted < own ? planning->tensor_cores : planning->plans[accepted - own].plan;
+    at = accepted_answers(c) % (planning->count + own);
+    return at < own ? planning->tensor_cores : planning->plans[at - own].plan;
 }
 
 static void next_question(const struct campaign *c, struct campaign_attempt *next)
@@ -129,7 +127,7 @@ static bool is_over(const struct campaign *c, const struct campaign_attempt *nex
         return true;
     *stop = STOP_UNTIMED;
     if (c->options->llm != NULL && llm_is_live(c->options->llm) && !has_gpu(c) &&
-        !c->options->attempts_given && model_has_delivered(c))
+        !c->options->attempts_given && accepted_answers(c) > 0)
         return true;
     *stop = STOP_TAPE;
     return next->writer == WRITER_MODEL && c->result->count > 1 && !c->options->attempts_given &&

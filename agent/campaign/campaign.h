@@ -33,7 +33,7 @@ enum campaign_writer { WRITER_REALISER, WRITER_NAIVE, WRITER_MODEL };
 
 /* Wall time of an attempt, for people; never part of a result. */
 struct campaign_stages {
-    int64_t plan_ns, write_ns, model_ns, verify_ns, bank_ns;
+    int64_t write_ns, model_ns, verify_ns, bank_ns;
 };
 
 struct campaign_attempt {
@@ -49,7 +49,6 @@ struct campaign_attempt {
     double median_ns; /* cold, at the target; 0 = not measured */
     bool recalled;    /* from the bank: nothing was run */
     bool drifted;     /* the answer is from a tape, to another prompt */
-    int64_t tokens_in, tokens_out;
     struct campaign_stages stages;
 };
 

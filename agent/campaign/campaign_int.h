@@ -16,8 +16,6 @@ struct planning {
     const struct planned *plans; /* by predicted time; none when the realiser has no plan */
     size_t count;
     const struct plan *tensor_cores; /* one that the realiser cannot make; NULL = none is legal */
-    struct space space;
-    struct str why_none; /* when count is 0 */
 };
 bool plans_make(struct arena *arena, const struct campaign_options *options,
                 const struct structures *structures, struct planning *out,

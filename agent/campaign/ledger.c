@@ -12,12 +12,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/version.h"
 
 #include "agent/campaign/campaign_int.h"
 
 enum { DOCUMENT_BYTES_MAX = 32 << 20, NAME_BYTES_MAX = 4096 };
-
-#define PROGRAM "warpwright 0.1"
 
 /* ---- documents ---- */
 
@@ -70,14 +69,6 @@ static struct str manifest_text(struct arena *arena, const struct campaign_attem
     else
         json_put_str(&d->w, attempt->bad_manifest);
     return buf_view(&d->text);
-}
-
-static struct str hash_text(struct arena *arena, const struct hash *hash)
-{
-    char hex[HASH_HEX_BYTES];
-
-    hash_hex(hash, hex);
-    return str_from(str_copy(arena, str_from(hex)));
 }
 
 /* ---- campaign and task ---- */
@@ -150,7 +141,7 @@ static bool add_campaign(struct ledger *l, const struct campaign_options *o, str
         .options = options_text(l->arena, o),
         .secret = o->secret,
         .machine = o->machine->name,
-        .program = STR_LIT(PROGRAM),
+        .program = STR_LIT("warpwright " WARPWRIGHT_VERSION),
         .started_s = clock_wall_s(),
         .origin = STR_LIT(""),
     };

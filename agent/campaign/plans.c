@@ -39,15 +39,16 @@ static const struct planned *sorted(struct arena *arena, const struct planned *p
     return out;
 }
 
-static void price(struct arena *arena, const struct campaign_options *options, struct planning *out)
+static void price(struct arena *arena, const struct campaign_options *options,
+                  const struct space *space, struct planning *out)
 {
-    struct planned *plans = arena_array(arena, struct planned, out->space.plan_count + 1);
+    struct planned *plans = arena_array(arena, struct planned, space->plan_count + 1);
 
-    for (size_t i = 0; i < out->space.plan_count; i++) {
-        plans[i].plan = out->space.plans[i];
+    for (size_t i = 0; i < space->plan_count; i++) {
+        plans[i].plan = space->plans[i];
         cost_plan(arena, plans[i].plan, options->target, options->machine, &plans[i].cost);
     }
-    out->count = out->space.plan_count;
+    out->count = space->plan_count;
     out->plans = sorted(arena, plans, out->count);
 }
 
@@ -137,7 +138,7 @@ bool plans_make(struct arena *arena, const struct campaign_options *options,
 {
     const struct machine *machine = options->machine;
     const struct plan *skeleton;
-    struct err why;
+    struct space space;
 
     *out = (struct planning){.limits = {
                                  .arch = options->arch,
@@ -148,12 +149,9 @@ bool plans_make(struct arena *arena, const struct campaign_options *options,
     if (!realise_plan(arena, options->target, options->track, &out->limits, &skeleton, err))
         return false;
     out->tensor_cores = with_tensor_cores(arena, options, structures, skeleton);
-    if (plan_space(arena, skeleton, options->target, machine, PLANS_MAX, &out->space, &why))
-        price(arena, options, out);
-    else if (why.code != ERR_LIMIT) {
-        *err = why;
+    if (plan_space(arena, skeleton, options->target, machine, PLANS_MAX, &space, err))
+        price(arena, options, &space, out);
+    else if (err->code != ERR_LIMIT) /* no legal plan: the naive kernel is left */
         return false;
-    } else
-        out->why_none = str_from(str_copy(arena, str_from(why.text)));
     return true;
 }

@@ -36,5 +36,7 @@ struct sol {
 bool sol_of(const struct bound_op *bound, const struct track *track, const struct machine *machine,
             struct sol *out, struct err *err) MUST_USE;
 const char *sol_limiter_name(enum sol_limiter limiter);
+/* Members of an open object; all but `products`, `rate` and `core_s`. */
+void sol_print(struct json_writer *w, const struct sol *sol);
 
 #endif

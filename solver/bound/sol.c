@@ -247,3 +247,14 @@ bool sol_of(const struct bound_op *bound, const struct track *track, const struc
     *out = sol;
     return true;
 }
+
+void sol_print(struct json_writer *w, const struct sol *sol)
+{
+    json_member_real(w, "seconds", sol->seconds);
+    json_member_real(w, "memory_s", sol->memory_s);
+    json_member_real(w, "compute_s", sol->compute_s);
+    json_member_real(w, "bytes", sol->bytes);
+    json_member_real(w, "flops", sol->flops);
+    json_member_text(w, "limiter", sol_limiter_name(sol->limiter));
+    json_member_text(w, "means", machine_rate_name(sol->means));
+}

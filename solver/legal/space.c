@@ -415,14 +415,12 @@ struct collector {
 static void collect(struct collector *c, const size_t *choices)
 {
     struct space *space = c->b->space;
-    char hex[HASH_HEX_BYTES];
     bool is_new;
     if (space->plan_count == c->room)
         return;
     const struct plan *plan = space_plan(c->b->arena, c->b->skeleton, c->b->bound, space, choices);
     struct hash hash = plan_hash(plan);
-    hash_hex(&hash, hex);
-    (void)map_put(&c->known, str_from(str_copy(c->b->arena, str_from(hex))), &is_new);
+    (void)map_put(&c->known, hash_text(c->b->arena, &hash), &is_new);
     if (is_new)
         c->plans[space->plan_count++] = plan;
     else

@@ -36,6 +36,8 @@ struct observed {
 bool observed_parse(struct arena *arena, const struct json *json, struct observed *out,
                     struct err *err) MUST_USE;
 void observed_print(struct json_writer *w, const struct observed *observed);
+/* False and *value untouched when there is no such number. */
+bool observed_find(const struct observed *observed, const char *name, double *value);
 
 struct observed_builder {
     struct arena *arena;

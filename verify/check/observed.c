@@ -90,6 +90,16 @@ struct observed observed_end(struct observed_builder *b)
     return (struct observed){b->items, count};
 }
 
+bool observed_find(const struct observed *observed, const char *name, double *value)
+{
+    for (size_t i = 0; i < observed->count; i++)
+        if (str_equal(observed->items[i].name, str_from(name))) {
+            *value = observed->items[i].value;
+            return true;
+        }
+    return false;
+}
+
 /* ---- JSON ---- */
 
 bool observed_parse(struct arena *arena, const struct json *json, struct observed *out,
