@@ -12,36 +12,13 @@
 #include "solver/cost/cost.h"
 #include "solver/legal/legal.h"
 #include "synth/synth.h"
+#include "tests/integration/library.h"
 #include "tests/unit/unit.h"
 
 enum { FILE_BYTES = 64 << 20, SPECS_MAX = 1000, TIMES_MAX = 32 };
 static const size_t arena_bytes_max = (size_t)4 << 30;
 /* What the model may be off by on the kernels that it was fitted to, and on the one it was not. */
 static const double factor_max = 1.10;
-
-static const struct realise_limits limits = {
-    .arch = "sm_90a", .smem_bytes_max = 227 << 10, .threads_max = 1024, .sm_count = 132};
-
-static bool find_spec(void *context UNUSED, struct arena *arena, struct str name, struct str *text)
-{
-    struct err err;
-    char path[128];
-    snprintf(path, sizeof(path), "kernels/ops/%.*s.json", STR_ARG(name));
-    return file_read(arena, path, FILE_BYTES, text, &err);
-}
-
-static const struct bound_op *load(struct arena *arena, const char *name)
-{
-    const struct op_library library = {find_spec, NULL};
-    const struct op *op;
-    const struct bound_op *bound;
-    struct str text;
-    struct err err = {0};
-    assert_true(find_spec(NULL, arena, str_from(name), &text));
-    assert_ok(op_parse(arena, text, name, &library, &op, &err));
-    assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
-    return bound;
-}
 
 static const struct machine *the_h200(struct arena *arena)
 {
@@ -61,8 +38,8 @@ static double predicted_of(struct arena *arena, const char *name)
     struct err err = {0};
     const struct plan *plan;
     struct plan_cost cost;
-    const struct bound_op *bound = load(arena, name);
-    assert_ok(realise_plan(arena, bound, NULL, &limits, &plan, &err));
+    const struct bound_op *bound = library_load(arena, name);
+    assert_ok(realise_plan(arena, bound, NULL, &library_limits, &plan, &err));
     cost_plan(arena, plan, bound, the_h200(arena), &cost);
     return cost.seconds;
 }
@@ -139,8 +116,8 @@ static void test_other_tiles(void **state UNUSED)
         const struct plan *skeleton;
         double factor = 0;
         arena_init(&arena, arena_bytes_max);
-        const struct bound_op *bound = load(&arena, rows[i].name);
-        assert_ok(realise_plan(&arena, bound, NULL, &limits, &skeleton, &err));
+        const struct bound_op *bound = library_load(&arena, rows[i].name);
+        assert_ok(realise_plan(&arena, bound, NULL, &library_limits, &skeleton, &err));
         assert_ok(plan_space(&arena, skeleton, bound, the_h200(&arena), 1024, &space, &err));
         for (size_t p = 0; p < space.plan_count; p++) {
             const struct plan_region *region = &space.plans[p]->regions[0];
@@ -167,9 +144,9 @@ static size_t check_against_sol(struct arena *arena, const char *name)
     struct space space;
     const struct plan *skeleton;
     const struct machine *machine = the_h200(arena);
-    const struct bound_op *bound = load(arena, name);
+    const struct bound_op *bound = library_load(arena, name);
     assert_ok(sol_of(bound, NULL, machine, &sol, &err));
-    assert_ok(realise_plan(arena, bound, NULL, &limits, &skeleton, &err));
+    assert_ok(realise_plan(arena, bound, NULL, &library_limits, &skeleton, &err));
     assert_ok(plan_space(arena, skeleton, bound, machine, 500, &space, &err));
     for (size_t i = 0; i < space.plan_count; i++) {
         struct plan_cost cost;

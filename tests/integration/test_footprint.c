@@ -9,12 +9,10 @@
 
 #include "solver/ir/ir.h"
 #include "synth/synth.h"
+#include "tests/integration/library.h"
 #include "tests/unit/unit.h"
 
 enum { ARENA_BYTES = 512 << 20, FILE_BYTES = 64 << 20, KERNELS_MAX = 64 };
-
-static const struct realise_limits limits = {
-    .arch = "sm_90a", .smem_bytes_max = 227 << 10, .threads_max = 1024, .sm_count = 132};
 
 /* "gpu.softmax_1_y.registers" of kernel 1; false when there is none. */
 static bool observed_of(const struct json *values, const char *op, size_t kernel, const char *what,
@@ -34,31 +32,17 @@ static bool observed_of(const struct json *values, const char *op, size_t kernel
     return false;
 }
 
-static bool find_spec(void *context UNUSED, struct arena *arena, struct str name, struct str *text)
-{
-    struct err err;
-    char path[128];
-    snprintf(path, sizeof(path), "kernels/ops/%.*s.json", STR_ARG(name));
-    return file_read(arena, path, FILE_BYTES, text, &err);
-}
-
 static size_t compare_kernels(struct arena *arena, const char *name, const struct json *values)
 {
     struct err err = {0};
-    struct str text;
-    const struct op *op;
-    const struct bound_op *bound;
     const struct plan *plan;
-    const struct op_library library = {find_spec, NULL};
     char path[128];
     size_t kernel = 1, compared = 0;
     snprintf(path, sizeof(path), "kernels/ops/%s.json", name);
     if (!file_exists(path))
         return 0;
-    assert_ok(file_read(arena, path, FILE_BYTES, &text, &err));
-    assert_ok(op_parse(arena, text, path, &library, &op, &err));
-    assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
-    assert_ok(realise_plan(arena, bound, NULL, &limits, &plan, &err));
+    const struct bound_op *bound = library_load(arena, name);
+    assert_ok(realise_plan(arena, bound, NULL, &library_limits, &plan, &err));
     for (size_t i = 0; i < plan->region_count; i++) {
         struct footprint f;
         const char *why;

@@ -11,21 +11,11 @@
 #include "solver/legal/legal.h"
 #include "solver/sched/sched.h"
 #include "synth/synth.h"
+#include "tests/integration/library.h"
 #include "tests/unit/unit.h"
 
-enum { FILE_BYTES = 4 << 20, SPECS_MAX = 1000, SAMPLES = 20 };
+enum { NAMES_BYTES = 4 << 20, SPECS_MAX = 1000, SAMPLES = 20 };
 static const size_t arena_bytes_max = (size_t)4 << 30;
-
-static const struct realise_limits limits = {
-    .arch = "sm_90a", .smem_bytes_max = 227 << 10, .threads_max = 1024, .sm_count = 132};
-
-static bool find_spec(void *context UNUSED, struct arena *arena, struct str name, struct str *text)
-{
-    struct err err;
-    char path[128];
-    snprintf(path, sizeof(path), "kernels/ops/%.*s.json", STR_ARG(name));
-    return file_read(arena, path, FILE_BYTES, text, &err);
-}
 
 /* A spec at its first target shape, its skeleton, the space and the graph. */
 struct spaced {
@@ -38,17 +28,10 @@ struct spaced {
 
 static void load(struct arena *arena, const char *file, struct spaced *out)
 {
-    const struct op_library library = {find_spec, NULL};
-    const struct op *op;
-    struct str text;
     struct err err = {0};
-    char path[128];
-    snprintf(path, sizeof(path), "kernels/ops/%s", file);
-    assert_ok(file_read(arena, path, FILE_BYTES, &text, &err));
-    assert_ok(op_parse(arena, text, path, &library, &op, &err));
-    assert_ok(op_bind_shape(arena, op, &op->targets[0], &out->bound, &err));
+    out->bound = library_load(arena, file);
     assert_ok(machine_find(arena, "kernels/machines", NULL, &out->machine, &err));
-    assert_ok(realise_plan(arena, out->bound, NULL, &limits, &out->skeleton, &err));
+    assert_ok(realise_plan(arena, out->bound, NULL, &library_limits, &out->skeleton, &err));
     assert_ok(plan_space(arena, out->skeleton, out->bound, out->machine, 1, &out->space, &err));
     assert_ok(
         plan_graph(arena, out->skeleton, out->bound, out->machine, &out->space, &out->graph, &err));
@@ -110,7 +93,7 @@ static void test_all_specs(void **state UNUSED)
     struct err err = {0};
     const char *const *names;
     size_t count, several = 0;
-    arena_init(&names_arena, FILE_BYTES);
+    arena_init(&names_arena, NAMES_BYTES);
     assert_ok(file_list(&names_arena, "kernels/ops", ".json", SPECS_MAX, &names, &count, &err));
     for (size_t i = 0; i < count; i++) {
         struct arena arena;

@@ -10,37 +10,12 @@
 #include "agent/agent.h"
 #include "solver/legal/legal.h"
 #include "synth/synth.h"
+#include "tests/integration/library.h"
 #include "tests/unit/unit.h"
 #include "verify/check/check.h"
 
-enum { ARENA_BYTES = 64 << 20, FILE_BYTES = 4 << 20, SPECS_MAX = 1000, SAMPLE = 6 };
+enum { ARENA_BYTES = 64 << 20, SPECS_MAX = 1000, SAMPLE = 6 };
 static const size_t arena_bytes_max = (size_t)4 << 30;
-
-static const struct realise_limits limits = {
-    .arch = "sm_90a", .smem_bytes_max = 227 << 10, .threads_max = 1024, .sm_count = 132};
-
-static bool find_spec(void *context UNUSED, struct arena *arena, struct str name, struct str *text)
-{
-    struct err err;
-    char path[128];
-    snprintf(path, sizeof(path), "kernels/ops/%.*s.json", STR_ARG(name));
-    return file_read(arena, path, FILE_BYTES, text, &err);
-}
-
-static const struct bound_op *load(struct arena *arena, const char *file)
-{
-    const struct op_library library = {find_spec, NULL};
-    const struct op *op;
-    const struct bound_op *bound;
-    struct str text;
-    struct err err = {0};
-    char path[128];
-    snprintf(path, sizeof(path), "kernels/ops/%s", file);
-    assert_ok(file_read(arena, path, FILE_BYTES, &text, &err));
-    assert_ok(op_parse(arena, text, path, &library, &op, &err));
-    assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
-    return bound;
-}
 
 static struct space space_of(struct arena *arena, const struct bound_op *bound, size_t plans_max)
 {
@@ -49,7 +24,7 @@ static struct space space_of(struct arena *arena, const struct bound_op *bound, 
     const struct plan *skeleton;
     struct space space;
     assert_ok(machine_find(arena, "kernels/machines", NULL, &machine, &err));
-    assert_ok(realise_plan(arena, bound, NULL, &limits, &skeleton, &err));
+    assert_ok(realise_plan(arena, bound, NULL, &library_limits, &skeleton, &err));
     assert_ok(plan_space(arena, skeleton, bound, machine, plans_max, &space, &err));
     struct hash own = plan_hash(skeleton), first = plan_hash(space.plans[0]);
     assert_memory_equal(&own, &first, sizeof(own));
@@ -67,12 +42,12 @@ static void test_all_are_realised(void **state UNUSED)
     for (size_t i = 0; i < count; i++) {
         struct arena arena;
         arena_init(&arena, arena_bytes_max);
-        const struct bound_op *bound = load(&arena, names[i]);
+        const struct bound_op *bound = library_load(&arena, names[i]);
         struct space space = space_of(&arena, bound, 200);
         for (size_t k = 0; k<space.plan_count; k += space.plan_count> 40 ? 7 : 1) {
             struct emitted kernel;
             assert_ok(plan_check(space.plans[k], bound->op, &err));
-            if (!realise(&arena, bound->op, space.plans[k], &limits, &kernel, &err))
+            if (!realise(&arena, bound->op, space.plans[k], &library_limits, &kernel, &err))
                 fail_msg("%s, plan %zu: %s", names[i], k, err.text);
             plans++;
         }
@@ -89,9 +64,9 @@ static void check_plan(struct arena *arena, const struct bound_op *bound, const 
     struct check_products products;
     struct verdict verdict;
     struct err err = {0};
-    assert_ok(realise(arena, bound->op, plan, &limits, &kernel, &err));
+    assert_ok(realise(arena, bound->op, plan, &library_limits, &kernel, &err));
     const struct candidate candidate = {CANDIDATE_CUDA, kernel.cuda, kernel.manifest};
-    const struct check_options options = {.arch = limits.arch,
+    const struct check_options options = {.arch = library_limits.arch,
                                           .secret = 11,
                                           .seeds = 1,
                                           .plan = plan,
@@ -134,7 +109,7 @@ static void test_sample_is_accepted(void **state UNUSED)
         skip();
     }
     for (size_t i = 0; i < COUNT_OF(specs); i++) {
-        const struct bound_op *bound = load(&arena, specs[i]);
+        const struct bound_op *bound = library_load(&arena, specs[i]);
         struct space space = space_of(&arena, bound, SPACE_PLANS_MAX);
         for (size_t k = 0; k < SAMPLE; k++)
             check_plan(&arena, bound, space.plans[k * (space.plan_count - 1) / (SAMPLE - 1)],

@@ -5,6 +5,7 @@
 #include "base/file.h"
 
 #include "solver/bound/bound.h"
+#include "tests/unit/solver/ir/plans.h"
 #include "tests/unit/unit.h"
 
 enum { ARENA_BYTES = 256 << 20, TEXT_BYTES = 1 << 16 };
@@ -15,20 +16,6 @@ static void assert_near(const char *what, double got, double want, double relati
         fail_msg("%s: %.10g, expected %.10g", what, got, want);
 }
 
-static struct machine machine_of(struct arena *arena, const char *name)
-{
-    struct err err = {0};
-    const struct json *json;
-    const struct machine *machine;
-    struct str text;
-    char path[128];
-    snprintf(path, sizeof(path), "kernels/machines/%s.json", name);
-    assert_ok(file_read(arena, path, MACHINE_BYTES_MAX, &text, &err));
-    assert_ok(json_parse(arena, text, path, &json, &err));
-    assert_ok(machine_parse(arena, json, &machine, &err));
-    return *machine;
-}
-
 static const struct bound_op *first_target(struct arena *arena, struct str text)
 {
     struct err err = {0};
@@ -37,16 +24,6 @@ static const struct bound_op *first_target(struct arena *arena, struct str text)
     assert_ok(op_parse(arena, text, "spec", NULL, &op, &err));
     assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
     return bound;
-}
-
-static const struct bound_op *library_op(struct arena *arena, const char *name)
-{
-    struct err err = {0};
-    struct str text;
-    char path[128];
-    snprintf(path, sizeof(path), "kernels/ops/%s.json", name);
-    assert_ok(file_read(arena, path, OP_SPEC_BYTES_MAX, &text, &err));
-    return first_target(arena, text);
 }
 
 /* c[b,m,n] = sum(k) a[m,k] * w[b,k,n] with the given storage types and track. */
@@ -86,12 +63,12 @@ static void test_shared_sums(void **state UNUSED)
 {
     struct arena arena;
     arena_init(&arena, ARENA_BYTES);
-    struct machine h200 = machine_of(&arena, "h200-sxm");
-    struct sol sol = sol_on(library_op(&arena, "cumsum"), &h200);
+    struct machine h200 = *plans_machine(&arena, "h200-sxm");
+    struct sol sol = sol_on(plans_op(&arena, "cumsum"), &h200);
     double elements = 4096.0 * 4096;
     assert_true(sol.flops > 0.1 * elements && sol.flops <= elements);
     assert_int_equal(sol.limiter, SOL_MEMORY);
-    sol = sol_on(library_op(&arena, "avgpool"), &h200);
+    sol = sol_on(plans_op(&arena, "avgpool"), &h200);
     assert_int_equal(sol.limiter, SOL_MEMORY);
     arena_release(&arena);
 }
@@ -100,8 +77,8 @@ static void test_softmax(void **state UNUSED)
 {
     struct arena arena;
     arena_init(&arena, ARENA_BYTES);
-    struct machine h200 = machine_of(&arena, "h200-sxm");
-    struct sol sol = sol_on(library_op(&arena, "softmax"), &h200);
+    struct machine h200 = *plans_machine(&arena, "h200-sxm");
+    struct sol sol = sol_on(plans_op(&arena, "softmax"), &h200);
     double elements = 4096.0 * 4096;
     assert_near("bytes", sol.bytes, elements * 8, 0);
     assert_near("memory", sol.memory_s, elements * 8 / 4.8e12, 1e-12);
@@ -141,7 +118,7 @@ static void test_rates(void **state UNUSED)
         struct arena arena;
         arena_init(&arena, ARENA_BYTES);
         const struct product *p = &cases[i].product;
-        struct machine machine = machine_of(&arena, cases[i].machine);
+        struct machine machine = *plans_machine(&arena, cases[i].machine);
         struct sol sol = sol_on(product_of(&arena, p), &machine);
         double flops = 2.0 * p->b * p->m * p->n * p->k;
         assert_near("flops", sol.flops, flops, 0);
@@ -158,12 +135,12 @@ static void test_matmul_limits(void **state UNUSED)
 {
     struct arena arena;
     arena_init(&arena, ARENA_BYTES);
-    struct machine h200 = machine_of(&arena, "h200-sxm");
-    struct sol sol = sol_on(library_op(&arena, "matmul"), &h200);
+    struct machine h200 = *plans_machine(&arena, "h200-sxm");
+    struct sol sol = sol_on(plans_op(&arena, "matmul"), &h200);
     assert_int_equal(sol.limiter, SOL_COMPUTE);
     assert_near("seconds", sol.seconds, 2 * pow(4096, 3) / (989.4e12 / 3), 1e-12);
     assert_near("core", sol.core_s, 2 * pow(4096, 3) / 66.9e12, 1e-12);
-    sol = sol_on(library_op(&arena, "matmul_bias_gelu_bf16"), &h200);
+    sol = sol_on(plans_op(&arena, "matmul_bias_gelu_bf16"), &h200);
     assert_near("seconds", sol.seconds, 2 * pow(4096, 3) / 989.4e12, 1e-12);
     assert_near("bytes", sol.bytes, 2 * (3 * 4096.0 * 4096 + 4096), 0);
     arena_release(&arena);
@@ -188,7 +165,7 @@ static void test_published(void **state UNUSED)
         struct arena arena;
         arena_init(&arena, ARENA_BYTES);
         const struct product *p = &cases[i].product;
-        struct machine machine = machine_of(&arena, "h100-sxm");
+        struct machine machine = *plans_machine(&arena, "h100-sxm");
         machine.dram_bytes_per_s = cases[i].dram_bytes_per_s;
         struct sol sol = sol_on(product_of(&arena, p), &machine);
         /* They store the result in the same type; we keep f32 and correct for it. */
@@ -212,7 +189,7 @@ static void test_casts_and_integers(void **state UNUSED)
     struct arena arena;
     struct buf text;
     arena_init(&arena, ARENA_BYTES);
-    struct machine h200 = machine_of(&arena, "h200-sxm");
+    struct machine h200 = *plans_machine(&arena, "h200-sxm");
     buf_init(&text, &arena, TEXT_BYTES);
     buf_printf(&text, spec, "bf16", "f32", "f32(a[m,k] * a[m,k])");
     struct sol sol = sol_on(first_target(&arena, buf_view(&text)), &h200);
@@ -234,7 +211,7 @@ static void test_no_rate(void **state UNUSED)
     struct err err = {0};
     struct sol sol = {.seconds = -1};
     arena_init(&arena, ARENA_BYTES);
-    struct machine thor = machine_of(&arena, "jetson-thor");
+    struct machine thor = *plans_machine(&arena, "jetson-thor");
     assert_false(sol_of(product_of(&arena, &product), NULL, &thor, &sol, &err));
     assert_int_equal(err.code, ERR_UNSUPPORTED);
     assert_string_equal(err.text, "jetson-thor has no rate for the track f64");

@@ -4,6 +4,7 @@
 #include "base/file.h"
 
 #include "solver/legal/legal.h"
+#include "tests/unit/solver/ir/plans.h"
 #include "tests/unit/unit.h"
 
 enum { ARENA_BYTES = 256 << 20, TEXT_BYTES = 1 << 20 };
@@ -16,16 +17,6 @@ static const struct bound_op *bind(struct arena *arena, struct str text)
     assert_ok(op_parse(arena, text, "spec", NULL, &op, &err));
     assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
     return bound;
-}
-
-static const struct bound_op *library_op(struct arena *arena, const char *name)
-{
-    struct err err = {0};
-    struct str text;
-    char path[128];
-    snprintf(path, sizeof(path), "kernels/ops/%s.json", name);
-    assert_ok(file_read(arena, path, OP_SPEC_BYTES_MAX, &text, &err));
-    return bind(arena, text);
 }
 
 /* "2: reduction, rescaled-accumulation(0)" of the statements that have more than a map. */
@@ -91,7 +82,7 @@ static void test_library(void **state UNUSED)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct arena arena;
         arena_init(&arena, ARENA_BYTES);
-        const char *words = words_of(&arena, library_op(&arena, cases[i][0]));
+        const char *words = words_of(&arena, plans_op(&arena, cases[i][0]));
         if (strcmp(words, cases[i][1]) != 0)
             fail_msg("%s: %s", cases[i][0], words);
         arena_release(&arena);
@@ -189,7 +180,7 @@ static void test_roles(void **state UNUSED)
         struct arena arena;
         struct structures found;
         arena_init(&arena, ARENA_BYTES);
-        structure_of(&arena, library_op(&arena, cases[i].op), NULL, &found);
+        structure_of(&arena, plans_op(&arena, cases[i].op), NULL, &found);
         assert_string_equal(text_of(&found, cases[i].stmt, STRUCTURE_CONTRACTION), cases[i].text);
         arena_release(&arena);
     }
@@ -236,7 +227,7 @@ static void test_preservation(void **state UNUSED)
         struct structures found;
         const struct track *track;
         arena_init(&arena, ARENA_BYTES);
-        const struct bound_op *bound = library_op(&arena, cases[i].op);
+        const struct bound_op *bound = plans_op(&arena, cases[i].op);
         assert_true(op_track_find(bound->op, str_from(cases[i].track), &track));
         structure_of(&arena, bound, track, &found);
         int answer = preserved(&found, cases[i].stmt, cases[i].word);
@@ -294,7 +285,7 @@ static void test_composition(void **state UNUSED)
         struct arena arena;
         struct structures found;
         arena_init(&arena, ARENA_BYTES);
-        structure_of(&arena, library_op(&arena, cases[i].op), NULL, &found);
+        structure_of(&arena, plans_op(&arena, cases[i].op), NULL, &found);
         int answer = composed(&found, cases[i].from, cases[i].to);
         if (answer != cases[i].answer)
             fail_msg("%s, %zu to %zu: %d", cases[i].op, cases[i].from, cases[i].to, answer);
@@ -335,7 +326,7 @@ static void test_primitives(void **state UNUSED)
         struct arena arena;
         struct structures found;
         arena_init(&arena, ARENA_BYTES);
-        structure_of(&arena, library_op(&arena, cases[i].op), NULL, &found);
+        structure_of(&arena, plans_op(&arena, cases[i].op), NULL, &found);
         if (applies(&found, cases[i].stmt, cases[i].word) != cases[i].applies)
             fail_msg("%s, statement %zu, %s", cases[i].op, cases[i].stmt,
                      primitive_name(cases[i].word));
