@@ -12,9 +12,13 @@
  * Invariant: regions are runs of statements in the op's order, so each reads only what is behind
  * it. Not here: search.  This is where a search begins.
  */
+#include "solver/ir/skeleton.h"
+
 #include <string.h>
 
-#include "synth/realise_int.h"
+#include "base/num.h"
+
+#include "solver/ir/region.h"
 
 enum {
     REGION_STMTS_MAX = 16,
@@ -31,7 +35,7 @@ struct planner {
     struct arena *arena;
     const struct bound_op *target;
     const struct op *op;
-    const struct realise_limits *limits;
+    const struct skeleton_limits *limits;
     const struct track *track;
     struct plan_region *regions;
     size_t region_count;
@@ -386,8 +390,8 @@ static void find_edges(const struct planner *planner, struct plan *plan)
     plan->edge_count = scan.count;
 }
 
-bool realise_plan(struct arena *arena, const struct bound_op *target, const struct track *track,
-                  const struct realise_limits *limits, const struct plan **out, struct err *err)
+bool plan_skeleton(struct arena *arena, const struct bound_op *target, const struct track *track,
+                   const struct skeleton_limits *limits, const struct plan **out, struct err *err)
 {
     const struct op *op = target->op;
     if (op->stmt_count > PLAN_REGIONS_MAX)
