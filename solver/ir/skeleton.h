@@ -18,4 +18,25 @@ bool plan_skeleton(struct arena *arena, const struct bound_op *target, const str
                    const struct skeleton_limits *limits, const struct plan **out,
                    struct err *err) MUST_USE;
 
+/* A region that a set of statements can be, with the guard that its numbers ask for. */
+struct region_skeleton {
+    struct plan_region region;
+    const struct formula *guard;
+};
+enum { REGION_SKELETONS_MAX = 4 };
+
+/*
+ * The regions that these statements (ascending) can be together, one of each kind that their loops
+ * and accesses admit: tile, rows or maps, elements.  0: none, *why says what the last kind misses.
+ * Whether the set is convex, and what pays, is the caller's matter.
+ */
+size_t region_skeletons(struct arena *arena, const struct bound_op *target,
+                        const struct track *track, const struct skeleton_limits *limits,
+                        const size_t *stmts, size_t count,
+                        struct region_skeleton out[REGION_SKELETONS_MAX], const char **why);
+/* The plan of a cover: regions in the order they run, edges between them, all guards. */
+const struct plan *plan_of_regions(struct arena *arena, const struct bound_op *target,
+                                   const struct track *track, const struct skeleton_limits *limits,
+                                   const struct region_skeleton *regions, size_t count);
+
 #endif
