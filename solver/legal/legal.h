@@ -8,7 +8,9 @@
  *   rewrite.h    rewrites of an op into another that means the same
  *   limits.h     hard limits of a plan on a machine, with slack
  *   space.h      the plans that vary a skeleton inside the limits
+ *   candidates.h which sets of statements may be a region
  */
+#include "solver/legal/candidates.h"
 #include "solver/legal/limits.h"
 #include "solver/legal/rewrite.h"
 #include "solver/legal/space.h"

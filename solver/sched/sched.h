@@ -8,7 +8,9 @@
  *   hwwfc.h         HW-WFC 2.9 bit for bit, and the check of its recorded results
  *   hwwfc_graph.h   the problem of the second for the first
  *   plan_graph.h    the plans around a skeleton for the first
+ *   cover.h         covers by candidate regions: dynamic programming over cuts, and for the first
  */
+#include "solver/sched/cover.h"
 #include "solver/sched/factor_graph.h"
 #include "solver/sched/hwwfc.h"
 #include "solver/sched/hwwfc_graph.h"

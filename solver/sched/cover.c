@@ -1,0 +1,498 @@
+/*
+ * The cover problem: domains of classes of candidates, their costs, and what hangs between them.
+ *
+ * A class is priced once, in its part of the op, as a region that is not the first of a plan; what
+ * the first one costs more is the same for any region, so it is the plan's.
+ *
+ * Invariant: costs come from cost_region and cost_edge alone.  Not here: search.
+ */
+#include "solver/sched/cover.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/panic.h"
+
+enum { SCRATCH_BYTES = 256 << 20 };
+
+/* Edges cost the same whatever the regions choose. */
+size_t cover_signature(const struct plan_region *region)
+{
+    (void)region;
+    return 0;
+}
+
+/* ---- domains ---- */
+
+struct pricer {
+    struct arena *arena;
+    struct cover_problem *problem;
+    const struct candidate_class *class;
+    struct cover_domain *domain;
+    struct cover_choice *choices; /* all legal ones */
+    size_t count, room;
+};
+
+static struct plan_region copy_region(struct arena *arena, const struct plan_region *region)
+{
+    struct plan_region copy = *region;
+    enum primitive *primitives = arena_array(arena, enum primitive, region->primitive_count + 1);
+    struct plan_tile *tiles = arena_array(arena, struct plan_tile, region->tile_count + 1);
+    struct plan_stage *stages = arena_array(arena, struct plan_stage, region->stage_count + 1);
+    if (region->primitive_count > 0)
+        memcpy(primitives, region->primitives, region->primitive_count * sizeof(*primitives));
+    if (region->tile_count > 0)
+        memcpy(tiles, region->tiles, region->tile_count * sizeof(*tiles));
+    if (region->stage_count > 0)
+        memcpy(stages, region->stages, region->stage_count * sizeof(*stages));
+    copy.primitives = primitives;
+    copy.tiles = tiles;
+    copy.stages = stages;
+    return copy;
+}
+
+/* The region's price behind another one, and what it costs more as the first. */
+static double price(const struct cover_problem *problem, const struct bound_op *part,
+                    const struct plan_region *region, double *start_s)
+{
+    const struct plan_region twice[2] = {*region, *region};
+    const struct plan plan = {.regions = twice, .region_count = 2};
+    struct region_cost cost;
+    struct arena scratch;
+    arena_init(&scratch, SCRATCH_BYTES);
+    cost_region(&scratch, &plan, 1, part, problem->machine, &cost);
+    const double seconds = cost.seconds;
+    if (start_s != NULL) {
+        cost_region(&scratch, &plan, 0, part, problem->machine, &cost);
+        *start_s = cost.seconds - seconds;
+    }
+    arena_release(&scratch);
+    return seconds;
+}
+
+static void add_choice(struct pricer *p, const struct cover_choice *choice)
+{
+    if (p->count == p->room) {
+        p->room = p->room == 0 ? 1024 : 2 * p->room;
+        struct cover_choice *larger = arena_array(p->arena, struct cover_choice, p->room);
+        if (p->count > 0)
+            memcpy(larger, p->choices, p->count * sizeof(*larger));
+        p->choices = larger;
+    }
+    p->choices[p->count++] = *choice;
+}
+
+/* All legal choices of one kind of region. */
+static void price_kind(struct pricer *p, const struct region_skeleton *kind)
+{
+    const struct cover_problem *problem = p->problem;
+    const struct plan plan = {.op = p->class->part->op->hash,
+                              .track = problem->track->name,
+                              .machine = str_from(problem->limits->arch),
+                              .regions = &kind->region,
+                              .region_count = 1,
+                              .guard = kind->guard,
+                              .deterministic = p->class->part->op->policy.deterministic};
+    struct space space;
+    struct err err;
+    if (!plan_space(p->arena, &plan, p->class->part, problem->machine, 1, &space, &err)) {
+        p->domain->why =
+            p->domain->why != NULL ? p->domain->why : str_copy(p->arena, str_from(err.text));
+        return;
+    }
+    p->domain->generated += space.generated;
+    p->domain->legal += space.domains[0].count;
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        p->domain->refused[i] += space.refused[i];
+    for (size_t i = 0; i < space.domains[0].count; i++) {
+        const struct plan_region *region = &space.domains[0].choices[i];
+        const struct plan *whole = space_plan(p->arena, &plan, p->class->part, &space, &i);
+        const struct cover_choice choice = {*region, whole->guard,
+                                            price(problem, p->class->part, region, NULL),
+                                            cover_signature(region)};
+        ASSERT(choice.signature < COVER_SIGNATURES);
+        add_choice(p, &choice);
+    }
+}
+
+static int by_signature(const void *a, const void *b)
+{
+    const struct cover_choice *const *x = a, *const *y = b;
+    if ((*x)->signature != (*y)->signature)
+        return (*x)->signature < (*y)->signature ? -1 : 1;
+    if ((*x)->seconds != (*y)->seconds)
+        return (*x)->seconds < (*y)->seconds ? -1 : 1;
+    return *x < *y ? -1 : *x > *y; /* in the order of the space */
+}
+
+static const struct formula *copy_formula(struct arena *arena, const struct formula *formula)
+{
+    if (formula == NULL)
+        return NULL;
+    struct formula *copy = arena_new(arena, struct formula);
+    *copy = *formula;
+    copy->a = copy_formula(arena, formula->a);
+    copy->b = copy_formula(arena, formula->b);
+    return copy;
+}
+
+/* The `best` cheapest of each signature, into the problem's arena. */
+static void keep_best(struct arena *arena, const struct pricer *p)
+{
+    const struct cover_choice **order =
+        arena_array(p->arena, const struct cover_choice *, p->count + 1);
+    struct cover_choice *kept =
+        arena_array(arena, struct cover_choice, COVER_SIGNATURES * p->problem->best + 1);
+    size_t of_signature[COVER_SIGNATURES] = {0}, count = 0;
+    for (size_t i = 0; i < p->count; i++)
+        order[i] = &p->choices[i];
+    qsort(order, p->count, sizeof(*order), by_signature);
+    for (size_t i = 0; i < p->count; i++) {
+        if (of_signature[order[i]->signature]++ >= p->problem->best)
+            continue;
+        kept[count] = *order[i];
+        kept[count].region = copy_region(arena, &order[i]->region);
+        kept[count++].guard = copy_formula(arena, order[i]->guard);
+    }
+    p->domain->choices = kept;
+    p->domain->count = count;
+    for (size_t s = 0, at = 0; s <= COVER_SIGNATURES; s++) {
+        while (at < count && kept[at].signature < s)
+            at++;
+        p->domain->starts[s] = at;
+    }
+}
+
+static void make_domain(struct arena *arena, struct cover_problem *problem,
+                        const struct candidate_class *class, struct cover_domain *domain)
+{
+    struct arena scratch;
+    struct pricer p = {.arena = &scratch, .problem = problem, .class = class, .domain = domain};
+    arena_init(&scratch, SCRATCH_BYTES);
+    for (size_t i = 0; i < class->kind_count; i++)
+        price_kind(&p, &class->kinds[i]);
+    keep_best(arena, &p);
+    if (domain->why != NULL)
+        domain->why = str_copy(arena, str_from(domain->why));
+    problem->generated += domain->generated;
+    problem->legal += domain->legal;
+    problem->kept += domain->count;
+    problem->reused += class->members > 0 ? class->members - 1 : 0;
+    arena_release(&scratch);
+}
+
+static void make_domains(struct arena *arena, struct cover_problem *problem)
+{
+    const struct candidates *c = problem->candidates;
+    struct cover_domain *domains = arena_array(arena, struct cover_domain, c->class_count + 1);
+    bool priced = false;
+    for (size_t i = 0; i < c->class_count; i++) {
+        make_domain(arena, problem, &c->classes[i], &domains[i]);
+        if (domains[i].count == 0 || priced)
+            continue;
+        (void)price(problem, c->classes[i].part, &domains[i].choices[0].region, &problem->start_s);
+        priced = true;
+    }
+    problem->domains = domains;
+}
+
+/* ---- items ---- */
+
+struct linker {
+    struct arena *arena;
+    const struct op *op;
+    const size_t *const *readers; /* by tensor: statements, ascending; OP_NONE at the end */
+    const struct candidate_set *candidate;
+    struct cover_read *reads;
+    size_t read_count, reader; /* the statement at hand */
+};
+
+static bool has_stmt(const struct candidate_set *candidate, size_t stmt)
+{
+    size_t low = 0, high = candidate->stmt_count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (candidate->stmts[middle] < stmt)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < candidate->stmt_count && candidate->stmts[low] == stmt;
+}
+
+struct reader_scan {
+    size_t **readers;
+    size_t *counts;
+    size_t stmt;
+};
+
+static void scan_readers(void *context, const struct expr *expr)
+{
+    struct reader_scan *scan = context;
+    if (expr->op != EXPR_READ)
+        return;
+    size_t *own = scan->readers[expr->tensor];
+    const size_t count = scan->counts[expr->tensor];
+    if (own != NULL && (count == 0 || own[count - 1] != scan->stmt))
+        own[scan->counts[expr->tensor]++] = scan->stmt;
+    else if (own == NULL)
+        scan->counts[expr->tensor]++;
+}
+
+static void walk_reads(const struct op *op, const struct stmt *stmt, expr_visitor *visit,
+                       void *context)
+{
+    expr_walk(stmt->value, visit, context);
+    for (size_t i = 0; stmt->scatter != NULL && i < op->tensors[stmt->target].rank; i++)
+        expr_walk(stmt->scatter[i], visit, context);
+}
+
+static const size_t *const *find_readers(struct arena *arena, const struct op *op)
+{
+    struct reader_scan scan = {arena_array(arena, size_t *, op->tensor_count + 1),
+                               arena_array(arena, size_t, op->tensor_count + 1), 0};
+    for (size_t s = 0; s < op->stmt_count; s++)
+        walk_reads(op, &op->stmts[s], scan_readers, &scan);
+    for (size_t t = 0; t < op->tensor_count; t++) {
+        scan.readers[t] = arena_array(arena, size_t, scan.counts[t] + 1);
+        scan.counts[t] = 0;
+    }
+    for (scan.stmt = 0; scan.stmt < op->stmt_count; scan.stmt++)
+        walk_reads(op, &op->stmts[scan.stmt], scan_readers, &scan);
+    for (size_t t = 0; t < op->tensor_count; t++)
+        scan.readers[t][scan.counts[t]] = OP_NONE;
+    return (const size_t *const *)scan.readers;
+}
+
+static void count_reads(void *context, const struct expr *expr)
+{
+    struct linker *l = context;
+    l->read_count += expr->op == EXPR_READ;
+}
+
+static void find_reads(void *context, const struct expr *expr)
+{
+    struct linker *l = context;
+    if (expr->op != EXPR_READ)
+        return;
+    const size_t writer = l->op->tensors[expr->tensor].written_by;
+    if (writer == OP_NONE || has_stmt(l->candidate, writer))
+        return;
+    for (size_t i = 0; i < l->read_count; i++)
+        if (l->reads[i].tensor == expr->tensor)
+            return;
+    struct cover_read read = {expr->tensor, writer, l->reader, 0};
+    for (const size_t *r = l->readers[expr->tensor]; *r != OP_NONE; r++)
+        read.count += has_stmt(l->candidate, *r);
+    l->reads[l->read_count++] = read;
+}
+
+static void link_item(struct linker *l, struct cover_item *item)
+{
+    const struct candidate_set *candidate = l->candidate = item->candidate;
+    struct cover_write *writes = arena_array(l->arena, struct cover_write, candidate->stmt_count);
+    l->read_count = 0;
+    for (size_t i = 0; i < candidate->stmt_count; i++)
+        walk_reads(l->op, &l->op->stmts[candidate->stmts[i]], count_reads, l);
+    l->reads = arena_array(l->arena, struct cover_read, l->read_count + 1);
+    l->read_count = 0;
+    for (size_t i = 0; i < candidate->stmt_count; i++) {
+        const struct stmt *stmt = &l->op->stmts[candidate->stmts[i]];
+        struct cover_write write = {stmt->target, OP_NONE, 0};
+        l->reader = candidate->stmts[i];
+        walk_reads(l->op, stmt, find_reads, l);
+        for (const size_t *r = l->readers[stmt->target]; *r != OP_NONE; r++) {
+            if (has_stmt(candidate, *r))
+                continue;
+            write.first = write.count == 0 ? *r : write.first;
+            write.count++;
+        }
+        if (write.count > 0)
+            writes[item->write_count++] = write;
+    }
+    item->reads = l->reads;
+    item->read_count = l->read_count;
+    item->writes = writes;
+}
+
+double cover_edge(const struct cover_problem *problem, size_t tensor, const struct cover_item *from,
+                  const struct cover_choice *from_choice, const struct cover_item *to,
+                  const struct cover_choice *to_choice, bool first)
+{
+    double *known =
+        &problem->edges[((tensor * COVER_SIGNATURES + from_choice->signature) * COVER_SIGNATURES +
+                         to_choice->signature) *
+                            2 +
+                        first];
+    if (problem->edges_ignored)
+        return 0;
+    if (isnan(*known)) {
+        struct arena scratch;
+        struct edge_cost cost;
+        arena_init(&scratch, SCRATCH_BYTES);
+        const struct plan_region regions[2] = {
+            candidate_region(&scratch, problem->candidates, from->candidate, &from_choice->region),
+            candidate_region(&scratch, problem->candidates, to->candidate, &to_choice->region)};
+        const struct plan_edge edge = {.tensor = problem->bound->op->tensors[tensor].name,
+                                       .from = 0,
+                                       .to = 1,
+                                       .residency = RESIDE_GLOBAL};
+        const struct plan_edge edges[2] = {edge, edge};
+        const struct plan plan = {
+            .regions = regions, .region_count = 2, .edges = edges, .edge_count = 2};
+        cost_edge(&plan, first ? 0 : 1, problem->bound, problem->machine, &cost);
+        *known = cost.seconds;
+        arena_release(&scratch);
+    }
+    return *known;
+}
+
+static bool make_items(struct arena *arena, struct cover_problem *problem, struct err *err)
+{
+    const struct candidates *c = problem->candidates;
+    struct linker l = {.arena = arena, .op = problem->bound->op};
+    struct cover_item *items = arena_array(arena, struct cover_item, c->count + 1);
+    size_t *starts = arena_array(arena, size_t, c->unit_count + 2);
+    l.readers = find_readers(arena, l.op);
+    for (size_t u = 0; u < c->unit_count; u++) {
+        starts[u] = problem->item_count;
+        for (size_t i = c->starts[u]; i < c->starts[u + 1]; i++) {
+            const struct cover_domain *domain = &problem->domains[c->items[i].class];
+            struct cover_item *item = &items[problem->item_count];
+            if (domain->count == 0)
+                continue;
+            *item = (struct cover_item){.candidate = &c->items[i], .domain = domain};
+            link_item(&l, item);
+            problem->item_count++;
+        }
+        if (starts[u] == problem->item_count || items[starts[u]].candidate->unit_count > 1)
+            return err_raise(err, ERR_LIMIT, "statement %zu has no legal region: %s",
+                             c->units[u].first, problem->domains[c->items[c->starts[u]].class].why);
+    }
+    starts[c->unit_count] = problem->item_count;
+    problem->items = items;
+    problem->starts = starts;
+    return true;
+}
+
+/* A choice of each signature at either end of a tensor. */
+struct ends {
+    const struct cover_item *from[COVER_SIGNATURES], *to[COVER_SIGNATURES];
+};
+
+static const struct cover_choice *of_signature(const struct cover_item *item, size_t signature)
+{
+    return &item->domain->choices[item->domain->starts[signature]];
+}
+
+static void note_ends(const struct cover_item *item, struct ends *ends)
+{
+    for (size_t s = 0; s < COVER_SIGNATURES; s++) {
+        if (item->domain->starts[s] == item->domain->starts[s + 1])
+            continue;
+        for (size_t i = 0; i < item->write_count; i++)
+            ends[item->writes[i].tensor].from[s] = item;
+        for (size_t i = 0; i < item->read_count; i++)
+            ends[item->reads[i].tensor].to[s] = item;
+    }
+}
+
+/* What handing over a tensor costs at least, whatever is chosen at its ends. */
+static double least_edge(const struct cover_problem *problem, size_t tensor,
+                         const struct ends *ends)
+{
+    double least = INFINITY;
+    for (size_t a = 0; a < COVER_SIGNATURES; a++)
+        for (size_t b = 0; b < COVER_SIGNATURES; b++)
+            for (int first = 0; first < 2 && ends->from[a] != NULL && ends->to[b] != NULL; first++)
+                least = fmin(least, cover_edge(problem, tensor, ends->from[a],
+                                               of_signature(ends->from[a], a), ends->to[b],
+                                               of_signature(ends->to[b], b), first));
+    return least;
+}
+
+static void find_least(struct arena *arena, const struct cover_problem *problem,
+                       struct cover_item *items)
+{
+    const size_t tensors = problem->bound->op->tensor_count;
+    struct ends *ends = arena_array(arena, struct ends, tensors + 1);
+    double *least = arena_array(arena, double, tensors + 1);
+    for (size_t i = 0; i < problem->item_count; i++)
+        note_ends(&items[i], ends);
+    for (size_t t = 0; t < tensors; t++)
+        least[t] = least_edge(problem, t, &ends[t]);
+    for (size_t i = 0; i < problem->item_count; i++) {
+        items[i].least = INFINITY;
+        for (size_t k = 0; k < items[i].domain->count; k++)
+            items[i].least = fmin(items[i].least, items[i].domain->choices[k].seconds);
+        for (size_t r = 0; r < items[i].read_count; r++)
+            items[i].least += least[items[i].reads[r].tensor];
+    }
+}
+
+bool cover_problem(struct arena *arena, const struct candidates *candidates,
+                   const struct machine *machine, size_t best, struct cover_problem *out,
+                   struct err *err)
+{
+    const size_t edges =
+        candidates->bound->op->tensor_count * COVER_SIGNATURES * COVER_SIGNATURES * 2;
+    struct cover_problem problem = {.bound = candidates->bound,
+                                    .track = candidates->track,
+                                    .machine = machine,
+                                    .limits = candidates->limits,
+                                    .candidates = candidates,
+                                    .best = best,
+                                    .edges = arena_array(arena, double, edges + 1)};
+    ASSERT(best > 0 && best <= FACTOR_BEST_MAX);
+    for (size_t i = 0; i < edges; i++)
+        problem.edges[i] = NAN;
+    make_domains(arena, &problem);
+    if (!make_items(arena, &problem, err))
+        return false;
+    find_least(arena, &problem, (struct cover_item *)problem.items);
+    *out = problem;
+    return true;
+}
+
+/* ---- results ---- */
+
+double cover_cost(struct arena *arena, const struct cover_problem *problem,
+                  const struct cover_pick *picks, size_t count)
+{
+    size_t *pick_of = arena_array(arena, size_t, problem->bound->op->stmt_count + 1);
+    double cost = problem->start_s;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < problem->items[picks[i].item].candidate->stmt_count; k++)
+            pick_of[problem->items[picks[i].item].candidate->stmts[k]] = i;
+    for (size_t i = 0; i < count; i++) {
+        const struct cover_item *item = &problem->items[picks[i].item];
+        const struct cover_choice *choice = &item->domain->choices[picks[i].choice];
+        cost += choice->seconds;
+        for (size_t r = 0; r < item->read_count; r++) {
+            const struct cover_pick *from = &picks[pick_of[item->reads[r].writer]];
+            const struct cover_item *writer = &problem->items[from->item];
+            size_t w = 0;
+            while (writer->writes[w].tensor != item->reads[r].tensor)
+                w++;
+            cost += cover_edge(problem, item->reads[r].tensor, writer,
+                               &writer->domain->choices[from->choice], item, choice,
+                               writer->writes[w].first == item->reads[r].first);
+        }
+    }
+    return cost;
+}
+
+const struct plan *cover_plan(struct arena *arena, const struct cover_problem *problem,
+                              const struct cover_pick *picks, size_t count)
+{
+    struct region_skeleton *regions = arena_array(arena, struct region_skeleton, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct cover_item *item = &problem->items[picks[i].item];
+        const struct cover_choice *choice = &item->domain->choices[picks[i].choice];
+        regions[i] = (struct region_skeleton){
+            candidate_region(arena, problem->candidates, item->candidate, &choice->region),
+            choice->guard};
+    }
+    return plan_of_regions(arena, problem->bound, problem->track, problem->limits, regions, count);
+}

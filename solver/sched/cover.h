@@ -1,0 +1,143 @@
+#ifndef SOLVER_SCHED_COVER_H
+#define SOLVER_SCHED_COVER_H
+
+#include "solver/cost/cost.h"
+#include "solver/legal/legal.h"
+#include "solver/sched/factor_graph.h"
+
+/*
+ * Covers of an op's statements by candidate regions, with the choices inside the regions.
+ *
+ *   cost(cover) = start + sum over regions of choice.seconds + sum over edges of cost_edge
+ *
+ * which is plan_cost.seconds of the cover's plan, but for the order of sums.  A class of candidates
+ * has one domain: the legal choices of plan_space for all kinds of region that accept it, of which
+ * the `best` cheapest are kept for each signature.  Two choices of one signature cost their
+ * neighbours the same, so the k best covers are among what is kept for k <= best.
+ */
+enum {
+    COVER_SIGNATURES = 4,      /* different values of cover_signature */
+    COVER_WIDTH_MAX = 1 << 12, /* states of one number of statements done; the rest is dropped */
+    COVER_STATES_MAX = 1 << 18,
+    COVER_NARROW = 64 /* the width past COVER_STATES_MAX */
+};
+
+/* All that edges of a plan may depend on in a region besides the tensors: below
+ * COVER_SIGNATURES. */
+size_t cover_signature(const struct plan_region *region);
+
+struct cover_choice {
+    struct plan_region region; /* of the class's part */
+    const struct formula *guard;
+    double seconds; /* not as the first region of a plan */
+    size_t signature;
+};
+struct cover_domain {
+    const struct cover_choice *choices; /* by signature, then seconds */
+    size_t count;
+    size_t starts[COVER_SIGNATURES + 1]; /* by signature: where its choices begin */
+    size_t generated, legal;             /* before limits, after them */
+    size_t refused[LIMIT_COUNT];
+    const char *why; /* no choice is legal: the first reason */
+};
+/* What a candidate takes from other regions, and what it gives them. */
+struct cover_read {
+    size_t tensor, writer; /* statement */
+    size_t first, count;   /* of its statements that read it: the first, and how many */
+};
+struct cover_write {
+    size_t tensor;
+    size_t first, count; /* of other statements that read it */
+};
+struct cover_item {
+    const struct candidate_set *candidate;
+    const struct cover_domain *domain; /* never empty */
+    const struct cover_read *reads;
+    size_t read_count;
+    const struct cover_write *writes;
+    size_t write_count;
+    double least; /* choice, and reading what it takes */
+};
+struct cover_problem {
+    const struct bound_op *bound;
+    const struct track *track;
+    const struct machine *machine;
+    const struct skeleton_limits *limits;
+    const struct candidates *candidates;
+    const struct cover_domain *domains; /* by class */
+    const struct cover_item *items;     /* in the candidates' order, without empty domains */
+    size_t item_count;
+    const size_t *starts; /* by unit, as candidates.starts */
+    double start_s;       /* of any plan: what the first region costs more than others */
+    double *edges;        /* what cost_edge said: [tensor][from][to][first]; NaN = not asked */
+    bool edges_ignored;   /* regions alone: for comparison */
+    size_t best;
+    size_t generated, legal, kept; /* choices of all domains */
+    size_t reused;                 /* candidates whose domain an equal one had made */
+};
+
+/* `candidates` and its limits must outlive *out.  ERR_LIMIT when a statement is in no candidate
+ * that has a legal choice, with the reason. */
+bool cover_problem(struct arena *arena, const struct candidates *candidates,
+                   const struct machine *machine, size_t best, struct cover_problem *out,
+                   struct err *err) MUST_USE;
+/* Seconds of handing over a tensor from one choice to another; `first`: the receiver is the one
+ * that pays for writing it. */
+double cover_edge(const struct cover_problem *problem, size_t tensor, const struct cover_item *from,
+                  const struct cover_choice *from_choice, const struct cover_item *to,
+                  const struct cover_choice *to_choice, bool first);
+
+/* ---- results ---- */
+
+struct cover_pick {
+    size_t item, choice; /* into items, and choices of its domain */
+};
+struct cover {
+    double cost;
+    const struct cover_pick *picks; /* in an order that runs */
+    size_t count;
+};
+struct cover_result {
+    enum factor_claim claim;  /* of best[0]; OPTIMAL holds for all of best[], up to rounding */
+    double bound;             /* no cover of these candidates costs less, up to rounding */
+    const struct cover *best; /* cheapest first, all different */
+    size_t count;
+    size_t states, transitions, widest; /* of dynamic programming */
+    const char *stopped;                /* the limit that ended exactness; NULL = none did */
+};
+
+/*
+ * Dynamic programming over cuts.  A state is what is done (closed under what it reads) and, for
+ * each tensor that is still to be read, the signature of its writer and whether its writing is
+ * paid.  `width` 0 = COVER_WIDTH_MAX.
+ */
+void cover_solve(struct arena *arena, const struct cover_problem *problem, size_t width,
+                 struct cover_result *out);
+/* The cost of a cover from its terms; the picks cover each statement once. */
+double cover_cost(struct arena *arena, const struct cover_problem *problem,
+                  const struct cover_pick *picks, size_t count);
+/* With edges and guard; passes plan_check.  Limits of the whole plan are the caller's to check. */
+const struct plan *cover_plan(struct arena *arena, const struct cover_problem *problem,
+                              const struct cover_pick *picks, size_t count);
+
+/* ---- the same problem for the solvers of factor graphs ---- */
+
+/*
+ * A variable is a unit; a value an item that has it, with a choice.  Unary costs stand at an item's
+ * first unit; tables keep an item's units together, carry the edges' costs and forbid two items
+ * that read each other.  A longer circle of items is left to cover_decode to find.
+ */
+struct cover_graph {
+    struct factor_graph graph;
+    const struct cover_pick *const *values; /* by variable, by value */
+    size_t tables, tables_reused;
+};
+/* ERR_LIMIT when a variable has more than FACTOR_VALUES_MAX values. */
+bool cover_graph(struct arena *arena, const struct cover_problem *problem, struct cover_graph *out,
+                 struct err *err) MUST_USE;
+/* The cover of an assignment, in an order that runs; false when there is none. */
+bool cover_decode(struct arena *arena, const struct cover_problem *problem,
+                  const struct cover_graph *graph, const struct factor_assignment *assignment,
+                  struct cover *out);
+
+#endif

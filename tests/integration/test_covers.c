@@ -1,0 +1,261 @@
+/*
+ * Covers of random ops, through the parser: dynamic programming over cuts, every solver of the
+ * factor graph, and all covers with all choices, priced as whole plans.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/bench_networks.h"
+#include "solver/sched/sched.h"
+#include "tests/unit/solver/ir/plans.h"
+
+enum { OPS = 300, STMTS_MAX = 6, SIDE = 64, BEST = 4, COVERS_MAX = 1 << 16 };
+static const size_t arena_bytes_max = (size_t)4 << 30;
+static const double tolerance = 1e-9; /* relative */
+static const struct skeleton_limits limits = {"sm_90a", 1024};
+
+struct sample {
+    const struct bound_op *bound;
+    struct structures structures;
+    struct candidates candidates;
+    struct cover_problem problem;
+};
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= tolerance * fabs(b);
+}
+
+static const struct bound_op *parse(struct arena *arena, struct str text)
+{
+    struct err err = {0};
+    const struct op *op;
+    const struct bound_op *bound;
+    if (!op_parse(arena, text, "sample", NULL, &op, &err) ||
+        !op_bind_shape(arena, op, &op->targets[0], &bound, &err))
+        fail_msg("%s\n%.*s", err.text, STR_ARG(text));
+    return bound;
+}
+
+static void prepare(struct arena *arena, const struct bound_op *bound, const char *machine,
+                    size_t best, struct sample *out)
+{
+    struct err err = {0};
+    out->bound = bound;
+    structure_of(arena, bound, NULL, &out->structures);
+    candidates_find(arena, bound, NULL, &limits, &out->structures, &out->candidates);
+    assert_ok(cover_problem(arena, &out->candidates, plans_machine(arena, machine), best,
+                            &out->problem, &err));
+}
+
+/* ---- all covers ---- */
+
+struct oracle {
+    struct arena *arena;
+    const struct sample *sample;
+    struct cover_pick picks[64];
+    size_t count;
+    bool done[64];
+    double costs[COVERS_MAX];
+    size_t found;
+};
+
+/* Regions in an order that runs, if there is one. */
+static bool order(const struct oracle *o, struct cover_pick *out)
+{
+    const struct cover_problem *p = &o->sample->problem;
+    bool done[64] = {false}, placed[64] = {false};
+    for (size_t at = 0; at < o->count; at++) {
+        size_t next = 0;
+        for (; next < o->count; next++) {
+            const struct cover_item *item = &p->items[o->picks[next].item];
+            bool ready = !placed[next];
+            for (size_t r = 0; r < item->read_count; r++)
+                ready = ready && done[item->reads[r].writer];
+            if (ready)
+                break;
+        }
+        if (next == o->count)
+            return false;
+        placed[next] = true;
+        out[at] = o->picks[next];
+        for (size_t k = 0; k < p->items[out[at].item].candidate->stmt_count; k++)
+            done[p->items[out[at].item].candidate->stmts[k]] = true;
+    }
+    return true;
+}
+
+static void price_cover(struct oracle *o)
+{
+    struct cover_pick picks[64];
+    struct plan_cost cost;
+    struct err err = {0};
+    struct arena scratch;
+    if (!order(o, picks))
+        return;
+    arena_init(&scratch, arena_bytes_max);
+    const struct plan *plan = cover_plan(&scratch, &o->sample->problem, picks, o->count);
+    assert_ok(plan_check(plan, o->sample->bound->op, &err));
+    cost_plan(&scratch, plan, o->sample->bound, o->sample->problem.machine, &cost);
+    if (!near(cover_cost(&scratch, &o->sample->problem, picks, o->count), cost.seconds))
+        fail_msg("cover_cost %.17g, cost_plan %.17g",
+                 cover_cost(&scratch, &o->sample->problem, picks, o->count), cost.seconds);
+    assert_true(o->found < COVERS_MAX);
+    o->costs[o->found++] = cost.seconds;
+    arena_release(&scratch);
+}
+
+/* Each statement in turn goes into each candidate whose statements are free. */
+static void all_covers(struct oracle *o, size_t stmt)
+{
+    const struct cover_problem *p = &o->sample->problem;
+    while (stmt < o->sample->bound->op->stmt_count && o->done[stmt])
+        stmt++;
+    if (stmt == o->sample->bound->op->stmt_count) {
+        price_cover(o);
+        return;
+    }
+    for (size_t i = 0; i < p->item_count; i++) {
+        const struct candidate_set *candidate = p->items[i].candidate;
+        bool fits = candidate->stmts[0] == stmt;
+        for (size_t k = 0; k < candidate->stmt_count; k++)
+            fits = fits && !o->done[candidate->stmts[k]];
+        if (!fits)
+            continue;
+        for (size_t k = 0; k < candidate->stmt_count; k++)
+            o->done[candidate->stmts[k]] = true;
+        for (size_t x = 0; x < p->items[i].domain->count; x++) {
+            o->picks[o->count++] = (struct cover_pick){i, x};
+            all_covers(o, stmt + 1);
+            o->count--;
+        }
+        for (size_t k = 0; k < candidate->stmt_count; k++)
+            o->done[candidate->stmts[k]] = false;
+    }
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static struct oracle *oracle_of(struct arena *arena, const struct sample *sample)
+{
+    struct oracle *o = arena_new(arena, struct oracle);
+    o->arena = arena;
+    o->sample = sample;
+    all_covers(o, 0);
+    qsort(o->costs, o->found, sizeof(*o->costs), by_cost);
+    return o;
+}
+
+/* ---- the solvers ---- */
+
+static void check_cuts(struct arena *arena, const struct sample *sample, const struct oracle *o)
+{
+    struct cover_result result;
+    cover_solve(arena, &sample->problem, 0, &result);
+    assert_int_equal(result.claim, FACTOR_OPTIMAL);
+    assert_int_equal(result.count, o->found < BEST ? o->found : BEST);
+    for (size_t i = 0; i < result.count; i++) {
+        struct plan_cost cost;
+        const struct plan *plan =
+            cover_plan(arena, &sample->problem, result.best[i].picks, result.best[i].count);
+        cost_plan(arena, plan, sample->bound, sample->problem.machine, &cost);
+        if (!near(result.best[i].cost, o->costs[i]) || !near(cost.seconds, o->costs[i]))
+            fail_msg("cover %zu: %.17g said, %.17g is, %.17g by brute force", i,
+                     result.best[i].cost, cost.seconds, o->costs[i]);
+        for (size_t k = 0; k < i; k++) {
+            const struct plan *other =
+                cover_plan(arena, &sample->problem, result.best[k].picks, result.best[k].count);
+            const struct hash x = plan_hash(plan), y = plan_hash(other);
+            assert_false(hash_equal(&x, &y));
+        }
+    }
+}
+
+/* The graph forbids circles of two items alone, so its optimum may be no cover; then it is below.
+ */
+static size_t check_graph(struct arena *arena, const struct sample *sample, const struct oracle *o)
+{
+    static const struct {
+        const char *name;
+        void (*solve)(struct arena *, const struct factor_graph *, const struct factor_options *,
+                      struct factor_result *);
+        bool exact;
+    } solvers[] = {{"eliminate", factor_eliminate, true},
+                   {"solve", factor_solve, true},
+                   {"bnb", factor_bnb, true},
+                   {"beam", factor_beam, false},
+                   {"wfc", factor_wfc, false},
+                   {"brute", factor_brute, true}};
+    struct cover_graph graph;
+    struct err err = {0};
+    size_t circles = 0;
+    assert_ok(cover_graph(arena, &sample->problem, &graph, &err));
+    for (size_t i = 0; i < COUNT_OF(solvers); i++) {
+        struct factor_result result;
+        struct cover cover;
+        solvers[i].solve(arena, &graph.graph, &(struct factor_options){.best_count = 2}, &result);
+        if (result.claim == FACTOR_UNKNOWN)
+            continue;
+        assert_true(result.count > 0);
+        if (!cover_decode(arena, &sample->problem, &graph, &result.best[0], &cover)) {
+            assert_true(result.best[0].cost <= o->costs[0] * (1 + tolerance));
+            circles++;
+            continue;
+        }
+        assert_true(near(result.best[0].cost,
+                         cover_cost(arena, &sample->problem, cover.picks, cover.count)));
+        if (solvers[i].exact ? !near(result.best[0].cost, o->costs[0])
+                             : result.best[0].cost < o->costs[0] * (1 - tolerance))
+            fail_msg("%s: %.17g, brute force %.17g", solvers[i].name, result.best[0].cost,
+                     o->costs[0]);
+    }
+    return circles;
+}
+
+static void test_against_all_covers(void **state UNUSED)
+{
+    static const char *const machines[] = {"h200-sxm", "rtx-3060", "l40s"};
+    size_t covers = 0, circles = 0, largest = 0;
+    for (uint64_t seed = 0; seed < OPS; seed++) {
+        struct arena arena;
+        struct sample sample;
+        arena_init(&arena, arena_bytes_max);
+        struct str text = random_op_text(&arena, seed, STMTS_MAX, SIDE);
+        /* few choices, so that all of them can be tried */
+        prepare(&arena, parse(&arena, text), machines[seed % COUNT_OF(machines)],
+                seed % 3 == 0 ? BEST : 1, &sample);
+        if (sample.bound->op->stmt_count > 4 && sample.problem.best > 1)
+            prepare(&arena, sample.bound, machines[0], 1, &sample);
+        struct oracle *o = oracle_of(&arena, &sample);
+        if (sample.problem.best == BEST)
+            check_cuts(&arena, &sample, o);
+        else {
+            struct cover_result result;
+            cover_solve(&arena, &sample.problem, 0, &result);
+            assert_int_equal(result.claim, FACTOR_OPTIMAL);
+            if (!near(result.best[0].cost, o->costs[0]))
+                fail_msg("seed %d: %.17g, brute force %.17g\n%.*s", (int)seed, result.best[0].cost,
+                         o->costs[0], STR_ARG(text));
+        }
+        circles += check_graph(&arena, &sample, o);
+        covers += o->found;
+        largest = o->found > largest ? o->found : largest;
+        arena_release(&arena);
+    }
+    printf("%d ops, %zu covers with choices (%zu at most), %zu circles\n", OPS, covers, largest,
+           circles);
+    assert_true(covers > 10 * OPS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_against_all_covers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
