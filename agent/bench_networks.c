@@ -65,10 +65,10 @@ static const char *const decoder[] = {NORM("<", "n"),
                                       MLP("l%", "F"),
                                       ">[t,d] = y%[t,d] + oF%[t,d]"};
 static const char *const resnet[] = {
-    "c%[b,o,y,x] = sum(i,r,s) pad(<[b,i,y + r - 1,x + s - 1]) * w1%[o,i,r,s]",
+    "c%[b:B,o,y:Y,x:X] = sum(i,r,s) pad(<[b,i,y + r - 1,x + s - 1]) * w1%[o,i,r,s]",
     "n%[b,o,y,x] = c%[b,o,y,x] * g1%[o] + b1%[o]",
     "r%[b,o,y,x] = max(n%[b,o,y,x], 0)",
-    "d%[b,o,y,x] = sum(i,r,s) pad(r%[b,i,y + r - 1,x + s - 1]) * w2%[o,i,r,s]",
+    "d%[b:B,o,y:Y,x:X] = sum(i,r,s) pad(r%[b,i,y + r - 1,x + s - 1]) * w2%[o,i,r,s]",
     "m%[b,o,y,x] = d%[b,o,y,x] * g2%[o] + b2%[o]",
     "a%[b,o,y,x] = m%[b,o,y,x] + <[b,o,y,x]",
     ">[b,o,y,x] = max(a%[b,o,y,x], 0)"};

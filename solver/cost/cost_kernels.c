@@ -99,7 +99,7 @@ void cost_traffic(struct pricing *p)
             dram += (double)p->bound->tensors[t].bytes;
     }
     for (size_t i = 0; i < p->region->stmt_count; i++)
-        p->cost->flops += (double)op_count_stmt(p->bound, p->region->stmts[i]).flops;
+        p->cost->flops += (double)op_count_work(p->bound, p->region->stmts[i]).flops;
     p->cost->bytes = dram + again;
     p->cost->memory_s = dram / cost_dram_rate(p->machine) + again_s;
 }
@@ -130,7 +130,7 @@ void cost_elements(struct pricing *p)
                                             : (double)(m->sm_count * m->threads_per_sm);
         double results = (double)p->bound->tensors[stmt->target].count;
         double at_once = fmin(lanes, fmax(results, 1));
-        struct op_count count = op_count_stmt(p->bound, s);
+        struct op_count count = op_count_work(p->bound, s);
         double instructions =
             terms * (term_instructions + move_instructions * (double)reads.count) +
             special_instructions * (double)count.specials + (double)count.flops;
@@ -147,7 +147,7 @@ static double row_instructions(const struct pricing *p)
     const struct footprint *f = &p->footprint;
     double total = 0;
     for (size_t i = 0; i < p->region->stmt_count; i++) {
-        struct op_count count = op_count_stmt(p->bound, p->region->stmts[i]);
+        struct op_count count = op_count_work(p->bound, p->region->stmts[i]);
         double terms = (double)op_iterations(p->bound, p->region->stmts[i]);
         double again = f->streaming && f->passes > 1 ? (double)f->passes : 1;
         total += again * (special_instructions * (double)count.specials + (double)count.flops +

@@ -232,21 +232,25 @@ static void stmt_reads(const struct op *op, const struct stmt *stmt, struct read
         expr_walk(stmt->scatter[d], note_tensor, reads);
 }
 
+struct op_count op_count_work(const struct bound_op *bound, size_t s)
+{
+    const struct stmt *stmt = &bound->op->stmts[s];
+    const int64_t iterations = op_iterations(bound, s);
+    int64_t flops = 0, specials = 0;
+    count_work(stmt->value, &flops, &specials);
+    return (struct op_count){.macs = is_mac(stmt) ? iterations : 0,
+                             .flops = times(iterations, flops + combines_floats(stmt)),
+                             .specials = times(iterations, specials)};
+}
+
 struct op_count op_count_stmt(const struct bound_op *bound, size_t s)
 {
     const struct op *op = bound->op;
     const struct stmt *stmt = &op->stmts[s];
     const struct tensor *target = &op->tensors[stmt->target];
-    struct op_count count = {0};
-    int64_t iterations = op_iterations(bound, s);
-    int64_t flops = 0;
-    int64_t specials = 0;
+    struct op_count count = op_count_work(bound, s);
     struct reads_of reads = {0};
     stmt_reads(op, stmt, &reads);
-    count_work(stmt->value, &flops, &specials);
-    count.macs = is_mac(stmt) ? iterations : 0;
-    count.flops = times(iterations, flops + combines_floats(stmt));
-    count.specials = times(iterations, specials);
     for (size_t t = 0; t < op->tensor_count; t++) {
         bool is_input = !op->tensors[t].temporary && op->tensors[t].role != ROLE_OUTPUT;
         int64_t bytes = reads.tensor[t] ? times(elements_read(bound, t, s, s + 1),

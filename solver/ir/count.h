@@ -28,6 +28,8 @@ struct op_count {
 struct op_count op_count(const struct bound_op *bound);
 /* The same of one statement; its compulsory bytes are those of inputs and outputs it touches. */
 struct op_count op_count_stmt(const struct bound_op *bound, size_t stmt);
+/* Its macs, flops and specials alone, without counting bytes; those are 0. */
+struct op_count op_count_work(const struct bound_op *bound, size_t stmt);
 /* Iterations of a statement's nest. */
 int64_t op_iterations(const struct bound_op *bound, size_t stmt);
 /* Distinct elements of tensor that any statement reads. */

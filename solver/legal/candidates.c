@@ -115,9 +115,9 @@ static void link_readers(struct grower *g, const struct tensor_facts *tensor)
     const size_t *unit_of = g->out->unit_of;
     for (size_t i = 0; i < tensor->reader_count; i++) {
         size_t linked = 0;
-        for (size_t k = i + 1; k < tensor->reader_count && k <= i + 2 * CANDIDATE_CO_READERS_MAX &&
-                               linked < CANDIDATE_CO_READERS_MAX;
-             k++) {
+        for (size_t k = i + 1; k < tensor->reader_count && linked < CANDIDATE_CO_READERS_MAX; k++) {
+            if (tensor->readers[k] - tensor->readers[i] > CANDIDATE_CO_SPAN_MAX)
+                break;
             if (!same_loops(g->facts.bound, tensor->readers[i], tensor->readers[k]))
                 continue;
             link_units(g, unit_of[tensor->readers[i]], unit_of[tensor->readers[k]]);

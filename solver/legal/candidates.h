@@ -24,6 +24,7 @@ enum {
     CANDIDATE_UNIT_SETS_MAX = 512, /* sets looked at that begin with one unit */
     CANDIDATE_SETS_MAX = 1 << 17,  /* sets looked at */
     CANDIDATE_CO_READERS_MAX = 4,  /* a reader is connected with so many later ones of a tensor */
+    CANDIDATE_CO_SPAN_MAX = 16,    /* statements between two readers of a tensor that connect */
     CANDIDATE_REFUSALS_MAX = 64,   /* different reasons */
 };
 

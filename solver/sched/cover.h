@@ -19,7 +19,8 @@ enum {
     COVER_SIGNATURES = 4,      /* different values of cover_signature */
     COVER_WIDTH_MAX = 1 << 12, /* states of one number of statements done; the rest is dropped */
     COVER_STATES_MAX = 1 << 18,
-    COVER_NARROW = 64 /* the width past COVER_STATES_MAX */
+    COVER_PAIRS_MAX = 1 << 24, /* entries of a factor graph's tables */
+    COVER_NARROW = 64          /* the width past COVER_STATES_MAX */
 };
 
 /* All that edges of a plan may depend on in a region besides the tensors: below
@@ -132,7 +133,7 @@ struct cover_graph {
     const struct cover_pick *const *values; /* by variable, by value */
     size_t tables, tables_reused;
 };
-/* ERR_LIMIT when a variable has more than FACTOR_VALUES_MAX values. */
+/* ERR_LIMIT past FACTOR_VALUES_MAX values of a variable or COVER_PAIRS_MAX. */
 bool cover_graph(struct arena *arena, const struct cover_problem *problem, struct cover_graph *out,
                  struct err *err) MUST_USE;
 /* The cover of an assignment, in an order that runs; false when there is none. */

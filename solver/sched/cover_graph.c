@@ -210,6 +210,23 @@ static const struct factor_table *table_of(struct compiler *c, struct arena *scr
     return intern(c, clean, sizeof(*clean));
 }
 
+static bool fits(const struct compiler *c, struct err *err)
+{
+    double entries = 0;
+    for (size_t u = 0; u < c->units; u++) {
+        if (c->counts[u] > FACTOR_VALUES_MAX)
+            return err_raise(
+                err, ERR_LIMIT, "statement %zu has %zu regions with choices; %d at most",
+                c->problem->candidates->units[u].first, c->counts[u], FACTOR_VALUES_MAX);
+        for (size_t i = 0; i < c->pairs[u].count; i++)
+            entries += (double)c->counts[u] * (double)c->counts[c->pairs[u].others[i]];
+    }
+    if (entries > COVER_PAIRS_MAX)
+        return err_raise(err, ERR_LIMIT, "%.0f pairs of regions with choices; %d at most", entries,
+                         COVER_PAIRS_MAX);
+    return true;
+}
+
 bool cover_graph(struct arena *arena, const struct cover_problem *problem, struct cover_graph *out,
                  struct err *err)
 {
@@ -217,12 +234,9 @@ bool cover_graph(struct arena *arena, const struct cover_problem *problem, struc
         .arena = arena, .problem = problem, .units = problem->candidates->unit_count};
     map_init(&c.known, arena);
     list_values(&c);
-    for (size_t u = 0; u < c.units; u++)
-        if (c.counts[u] > FACTOR_VALUES_MAX)
-            return err_raise(err, ERR_LIMIT,
-                             "statement %zu has %zu regions with choices; %d at most",
-                             problem->candidates->units[u].first, c.counts[u], FACTOR_VALUES_MAX);
     const size_t pairs = find_pairs(&c);
+    if (!fits(&c, err))
+        return false;
     struct factor_variable *variables = arena_array(arena, struct factor_variable, c.units + 1);
     struct factor_edge *edges = arena_array(arena, struct factor_edge, pairs + 1);
     const struct factor_domain **domains =
