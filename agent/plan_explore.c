@@ -1,172 +1,83 @@
 /*
- * The plan space of a task, priced, and its cheapest plans.
+ * The cheapest plans of a task: covers by candidate regions and the choices inside them together,
+ * by dynamic programming over cuts (solver/sched/cover.h).  The plan space that is shown is the one
+ * around the best cover: its regions, by the same kinds.
  *
- * A plan's cost is a sum over regions and edges, and an edge's term is the same whatever its
- * regions choose.  So the k cheapest plans come from the k cheapest of each region: partial sums
- * over the first regions are kept k at a time.
- *
- * Invariant: equal times are ordered by the choices' positions in the space, so equal inputs give
- * equal lists.
+ * Where no statement's regions are legal, the greedy skeleton stands for what was tried.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/plan_view.h"
 
-enum { SCRATCH_BYTES = 64 << 20, SUMMARY_BYTES_MAX = 4096 };
+enum { SUMMARY_BYTES_MAX = 4096 };
 
-/* ---- prices ---- */
-
-/* Each choice of a region in the skeleton's place. */
-static const double *price_region(struct plan_view *view, size_t region)
+/* Covers that a plan as a whole allows; the first reason when none does. */
+static void rank(struct plan_view *view)
 {
     const struct plan_task *task = &view->task;
-    const struct space_domain *domain = &view->space.domains[region];
-    double *seconds = arena_array(task->arena, double, domain->count);
-    struct plan trial = *view->skeleton;
-    struct plan_region *regions = arena_array(task->arena, struct plan_region, trial.region_count);
+    const struct cover_result *found = &view->covers.result;
+    struct plan_ranked *best = arena_array(task->arena, struct plan_ranked, found->count + 1);
 
-    memcpy(regions, trial.regions, trial.region_count * sizeof(regions[0]));
-    trial.regions = regions;
-    for (size_t i = 0; i < domain->count; i++) {
-        struct region_cost cost;
-        struct arena scratch;
+    for (size_t i = 0; i < found->count; i++) {
+        struct plan_ranked *own = &best[view->best_count];
 
-        arena_init(&scratch, SCRATCH_BYTES);
-        regions[region] = domain->choices[i];
-        cost_region(&scratch, &trial, region, task->bound, task->machine, &cost);
-        seconds[i] = cost.seconds;
-        arena_release(&scratch);
+        own->plan = cover_plan(task->arena, &view->covers.problem, found->best[i].picks,
+                               found->best[i].count);
+        plan_limits(task->arena, own->plan, task->bound, task->machine, &own->limits);
+        if (own->limits.legal) {
+            cost_plan(task->arena, own->plan, task->bound, task->machine, &own->cost);
+            view->best_count++;
+        } else if (view->why_none.len == 0) {
+            view->why_none = own->limits.reason;
+        }
     }
-    return seconds;
-}
-
-static void price(struct plan_view *view)
-{
-    const struct plan *skeleton = view->skeleton;
-    const double **seconds =
-        arena_array(view->task.arena, const double *, view->space.domain_count + 1);
-
-    for (size_t r = 0; r < view->space.domain_count; r++)
-        seconds[r] = price_region(view, r);
-    for (size_t e = 0; e < skeleton->edge_count; e++) {
-        struct edge_cost edge;
-
-        cost_edge(skeleton, e, view->task.bound, view->task.machine, &edge);
-        view->edges_seconds += edge.seconds;
-    }
-    view->seconds = seconds;
-}
-
-/* ---- the k best ---- */
-
-struct partial {
-    double seconds;
-    const struct partial *before;
-    size_t rank;   /* of `before` in its list */
-    size_t choice; /* of the last region */
-};
-
-static int by_seconds(const void *a, const void *b)
-{
-    const struct partial *x = a, *y = b;
-
-    if (x->seconds != y->seconds)
-        return x->seconds < y->seconds ? -1 : 1;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    return x->choice < y->choice ? -1 : x->choice > y->choice;
-}
-
-/* The best `most` of a list, sorted; *count goes down to at most that. */
-static const struct partial *keep(struct partial *list, size_t *count, size_t most)
-{
-    qsort(list, *count, sizeof(list[0]), by_seconds);
-    *count = *count < most ? *count : most;
-    return list;
-}
-
-static const struct partial *choices_of(const struct plan_view *view, size_t region, size_t *count,
-                                        size_t most)
-{
-    struct partial *own;
-
-    *count = view->space.domains[region].count;
-    own = arena_array(view->task.arena, struct partial, *count);
-    for (size_t i = 0; i < *count; i++)
-        own[i] = (struct partial){view->seconds[region][i], NULL, 0, i};
-    return keep(own, count, most);
-}
-
-static const struct partial *extend(const struct plan_view *view, const struct partial *before,
-                                    size_t before_count, size_t region, size_t *count, size_t most)
-{
-    size_t own_count, n = 0;
-    const struct partial *own = choices_of(view, region, &own_count, most);
-    struct partial *all = arena_array(view->task.arena, struct partial, before_count * own_count);
-
-    for (size_t i = 0; i < before_count; i++)
-        for (size_t k = 0; k < own_count; k++)
-            all[n++] =
-                (struct partial){before[i].seconds + own[k].seconds, &before[i], i, own[k].choice};
-    *count = n;
-    return keep(all, count, most);
-}
-
-static struct plan_ranked rank(const struct plan_view *view, const struct partial *last)
-{
-    const struct plan_task *task = &view->task;
-    size_t *choices = arena_array(task->arena, size_t, view->space.domain_count);
-    struct plan_ranked out;
-
-    for (size_t r = view->space.domain_count; r-- > 0; last = last->before)
-        choices[r] = last->choice;
-    out.plan = space_plan(task->arena, view->skeleton, task->bound, &view->space, choices);
-    cost_plan(task->arena, out.plan, task->bound, task->machine, &out.cost);
-    plan_limits(task->arena, out.plan, task->bound, task->machine, &out.limits);
-    return out;
-}
-
-static void find_best(struct plan_view *view, size_t most)
-{
-    size_t count;
-    const struct partial *list = choices_of(view, 0, &count, most);
-    struct plan_ranked *best;
-
-    for (size_t r = 1; r < view->space.domain_count; r++)
-        list = extend(view, list, count, r, &count, most);
-    best = arena_array(view->task.arena, struct plan_ranked, count);
-    for (size_t i = 0; i < count; i++)
-        best[i] = rank(view, &list[i]);
     view->best = best;
-    view->best_count = count;
-    /* the tensors between regions are the same in all, so one is over when all are */
-    if (!best[0].limits.legal) {
-        view->why_none = best[0].limits.reason;
-        view->best_count = 0;
-    }
+    view->why_none = view->best_count > 0 ? (struct str){0} : view->why_none;
+}
+
+static bool cover(struct plan_view *view, const struct skeleton_limits *limits, size_t best,
+                  struct err *err)
+{
+    const struct plan_task *task = &view->task;
+    struct plan_covers *covers = &view->covers;
+    struct cover_space space;
+
+    candidates_find(task->arena, task->bound, task->track, limits, &view->structures,
+                    &covers->candidates);
+    if (!cover_problem(task->arena, &covers->candidates, task->machine, best, &covers->problem,
+                       err))
+        return false;
+    cover_solve(task->arena, &covers->problem, 0, &covers->result);
+    rank(view);
+    cover_space(task->arena, &covers->problem, covers->result.best[0].picks,
+                covers->result.best[0].count, &space);
+    view->skeleton = space.skeleton;
+    view->space = space.space;
+    view->seconds = space.seconds;
+    return true;
 }
 
 bool plan_explore(const struct plan_task *task, size_t best, struct plan_view *out, struct err *err)
 {
-    const struct skeleton_limits limits = {task->arch, task->machine->threads_per_block};
-    struct plan_view view = {.task = *task};
+    struct skeleton_limits *limits = arena_new(task->arena, struct skeleton_limits);
+    struct plan_view *view =
+        arena_new(task->arena, struct plan_view); /* the problem points to it */
     struct err why;
 
-    if (!sol_of(task->bound, task->track, task->machine, &view.sol, err) ||
-        !plan_skeleton(task->arena, task->bound, task->track, &limits, &view.skeleton, err))
+    *limits = (struct skeleton_limits){task->arch, task->machine->threads_per_block};
+    *view = (struct plan_view){.task = *task};
+    if (!sol_of(task->bound, task->track, task->machine, &view->sol, err) ||
+        !plan_skeleton(task->arena, task->bound, task->track, limits, &view->skeleton, err))
         return false;
-    structure_of(task->arena, task->bound, task->track, &view.structures);
-    if (plan_space(task->arena, view.skeleton, task->bound, task->machine, 1, &view.space, &why)) {
-        price(&view);
-        find_best(&view, best);
-    } else if (why.code == ERR_LIMIT) {
-        view.why_none = str_from(str_copy(task->arena, str_from(why.text)));
-    } else {
-        *err = why;
-        return false;
+    structure_of(task->arena, task->bound, task->track, &view->structures);
+    if (!cover(view, limits, best, &why)) {
+        if (why.code != ERR_LIMIT) {
+            *err = why;
+            return false;
+        }
+        view->why_none = str_from(str_copy(task->arena, str_from(why.text)));
     }
-    *out = view;
+    *out = *view;
     return true;
 }
 

@@ -202,6 +202,49 @@ static void slack_json(struct json_writer *w, const struct limits *limits)
     json_close_array(w);
 }
 
+static void refusals_json(struct json_writer *w, const struct candidates *candidates)
+{
+    json_key(w, "refusals");
+    json_open_array(w);
+    for (size_t i = 0; i < candidates->refusal_count; i++) {
+        json_open_object(w);
+        json_member_str(w, "reason", candidates->refusals[i].reason);
+        json_member_bool(w, "pair", candidates->refusals[i].composition);
+        json_member_int(w, "sets", (int64_t)candidates->refusals[i].sets);
+        json_member_str(w, "example", candidates->refusals[i].example);
+        json_close_object(w);
+    }
+    json_close_array(w);
+}
+
+static void covers_json(struct json_writer *w, const struct plan_covers *covers)
+{
+    json_key(w, "candidates");
+    json_open_object(w);
+    json_member_int(w, "generated", (int64_t)covers->candidates.generated);
+    json_member_int(w, "refused", (int64_t)covers->candidates.refused);
+    json_member_int(w, "classes", (int64_t)covers->candidates.class_count);
+    if (covers->candidates.stopped != NULL)
+        json_member_text(w, "stopped", covers->candidates.stopped);
+    refusals_json(w, &covers->candidates);
+    json_close_object(w);
+    if (covers->result.count == 0)
+        return;
+    json_key(w, "solver");
+    json_open_object(w);
+    json_member_text(w, "name", "cuts");
+    json_member_text(w, "claim", factor_claim_text(covers->result.claim));
+    json_member_real(w, "bound", covers->result.bound);
+    json_member_int(w, "states", (int64_t)covers->result.states);
+    json_member_int(w, "transitions", (int64_t)covers->result.transitions);
+    json_member_int(w, "choices", (int64_t)covers->problem.generated);
+    json_member_int(w, "legal", (int64_t)covers->problem.legal);
+    json_member_int(w, "reused", (int64_t)covers->problem.reused);
+    if (covers->result.stopped != NULL)
+        json_member_text(w, "stopped", covers->result.stopped);
+    json_close_object(w);
+}
+
 static void best_json(struct json_writer *w, const struct plan_view *view)
 {
     json_key(w, "best");
@@ -286,6 +329,7 @@ void plan_report_json(struct json_writer *w, const struct plan_report *report)
     primitives_json(w, &view->structures);
     compositions_json(w, &view->structures);
     space_json(w, view);
+    covers_json(w, &report->view->covers);
     best_json(w, view);
     if (report->why != NULL)
         why_json(w, view, report->why);

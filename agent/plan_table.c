@@ -1,6 +1,7 @@
 /*
- * A row a spec: what was found, how much of it is legal, how large the space is before and behind
- * its limits.  Wall times go to stderr, for equal inputs print equal tables.
+ * A row a spec: what was found, how much of it is legal; sets of statements that may be a region,
+ * choices of all candidates before and behind their limits, regions of the best cover and the plans
+ * around it.  Wall times go to stderr, for equal inputs print equal tables.
  */
 #include "agent/plan_view.h"
 
@@ -9,7 +10,7 @@ enum { OP_COLUMN = 22 };
 void plan_table_head(struct buf *out)
 {
     buf_printf(out, "%-*s %5s %8s %8s %9s %9s %8s %7s %8s %9s %11s %6s  %s\n", OP_COLUMN, "op",
-               "stmts", "rewrites", "refused", "compose", "refused", "regions", "choices", "legal",
+               "stmts", "rewrites", "refused", "sets", "refused", "regions", "choices", "legal",
                "plans", "best us", "of SOL", "structures");
 }
 
@@ -35,16 +36,14 @@ void plan_table_row(struct buf *out, const struct plan_report *report)
 {
     const struct plan_view *view = report->view;
     const struct plan_rewrites *rewrites = report->rewrites;
-    size_t refused = 0, legal = 0;
+    const struct candidates *candidates = &view->covers.candidates;
+    const struct cover_problem *problem = &view->covers.problem;
 
-    for (size_t i = 0; i < view->structures.composition_count; i++)
-        refused += !view->structures.compositions[i].allowed;
-    for (size_t r = 0; r < view->space.domain_count; r++)
-        legal += view->space.domains[r].count;
     buf_printf(out, "%-*.*s %5zu %8zu %8zu %9zu %9zu %8zu %7zu %8zu %9.4g ", OP_COLUMN,
                STR_ARG(view->task.op->name), view->task.op->stmt_count, rewrites->legal,
-               rewrites->count - rewrites->legal, view->structures.composition_count, refused,
-               view->space.domain_count, view->space.generated, legal, view->space.plans_possible);
+               rewrites->count - rewrites->legal, candidates->generated, candidates->refused,
+               view->space.domain_count, problem->generated, problem->legal,
+               view->space.plans_possible);
     if (view->best_count > 0)
         buf_printf(out, "%11.2f %6.3f  ", view->best[0].cost.seconds * 1e6,
                    view->sol.seconds / view->best[0].cost.seconds);

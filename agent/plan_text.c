@@ -4,6 +4,7 @@
  * best in it and why.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "agent/plan_view.h"
 
@@ -131,13 +132,54 @@ static void domain_text(struct buf *out, const struct plan_view *view, size_t re
 
 static void space_text(struct buf *out, const struct plan_view *view)
 {
-    buf_text(out, "\nplan space\n");
+    buf_text(out, "\nplan space around the best cover\n");
     for (size_t r = 0; r < view->space.domain_count; r++)
         domain_text(out, view, r);
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         if (view->space.reasons != NULL && view->space.reasons[i].len > 0)
             buf_printf(out, "  first refused: %.*s\n", STR_ARG(view->space.reasons[i]));
     buf_printf(out, "  %.0f legal plans\n", view->space.plans_possible);
+}
+
+/* ---- covers ---- */
+
+/* Compositions that the rules made, those that were refused, and why; an example each. */
+static void candidates_text(struct buf *out, const struct candidates *candidates)
+{
+    buf_printf(out, "\ncandidate regions: %zu sets of statements generated, %zu refused\n",
+               candidates->generated, candidates->refused);
+    for (size_t i = 0; i < candidates->refusal_count; i++) {
+        const struct candidate_refusal *refusal = &candidates->refusals[i];
+        const char *line = refusal->example.at;
+
+        buf_printf(out, "  %5zu %s: %.*s; as in\n", refusal->sets,
+                   refusal->composition ? "a pair" : "no kind of region", STR_ARG(refusal->reason));
+        while (*line != '\0') {
+            const size_t length = strcspn(line, "\n");
+
+            buf_printf(out, "          %.*s\n", (int)length, line);
+            line += length + (line[length] == '\n');
+        }
+    }
+    if (candidates->stopped != NULL)
+        buf_printf(out, "  generation stopped: %s\n", candidates->stopped);
+}
+
+static void covers_text(struct buf *out, const struct plan_covers *covers)
+{
+    const struct cover_problem *problem = &covers->problem;
+    const struct cover_result *result = &covers->result;
+
+    buf_printf(out,
+               "  %zu candidates of %zu classes, %zu of them by an equal one; choices: %zu before "
+               "limits, %zu legal, %zu kept\n",
+               covers->candidates.count, covers->candidates.class_count, problem->reused,
+               problem->generated, problem->legal, problem->kept);
+    buf_printf(out, "  dynamic programming over cuts: %zu states, %zu transitions; %s\n",
+               result->states, result->transitions, factor_claim_text(result->claim));
+    if (result->stopped != NULL)
+        buf_printf(out, "  stopped: %s; no cover takes less than %.2f us\n", result->stopped,
+                   result->bound * 1e6);
 }
 
 /* ---- plans ---- */
@@ -195,7 +237,8 @@ static void best_text(struct buf *out, const struct plan_view *view, bool explai
         buf_printf(out, "\nno plan is legal: %.*s\n", STR_ARG(view->why_none));
         return;
     }
-    buf_printf(out, "\nbest of %.0f legal plans, by predicted time\n", view->space.plans_possible);
+    buf_printf(out, "\nbest plans over all covers, by predicted time: %s (cuts)\n",
+               factor_claim_text(view->covers.result.claim));
     for (size_t i = 0; i < view->best_count; i++) {
         const struct plan_ranked *p = &view->best[i];
 
@@ -266,6 +309,9 @@ void plan_report_text(struct buf *out, const struct plan_report *report)
         plan_rewrites_text(out, report->rewrites);
         primitives_text(out, &view->structures);
         compositions_text(out, &view->structures);
+        candidates_text(out, &view->covers.candidates);
+        if (view->covers.result.count > 0)
+            covers_text(out, &view->covers);
         space_text(out, view);
     }
     best_text(out, view, report->explain);

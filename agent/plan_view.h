@@ -5,6 +5,7 @@
 #include "solver/bound/bound.h"
 #include "solver/cost/cost.h"
 #include "solver/legal/legal.h"
+#include "solver/sched/sched.h"
 
 /*
  * What `warpwright plan` finds, apart from how it is printed.  All of it lives in the session's
@@ -25,8 +26,14 @@ struct plan_ranked {
     struct limits limits;
 };
 
-/* The plans of a task, cheapest first.  Regions are priced apart and edges do not depend on what a
- * region chooses, so the best k of the whole product are exact although it is never built. */
+struct plan_covers {
+    struct candidates candidates;
+    struct cover_problem problem;
+    struct cover_result result; /* no best: no cover is legal */
+};
+
+/* The plans of a task, cheapest first; `covers` says how good they are proved to be.  Skeleton and
+ * space are those around the best cover. */
 struct plan_view {
     struct plan_task task;
     struct sol sol;
@@ -34,7 +41,7 @@ struct plan_view {
     const struct plan *skeleton;
     struct space space;
     const double *const *seconds; /* by region, by choice */
-    double edges_seconds;
+    struct plan_covers covers;
     const struct plan_ranked *best;
     size_t best_count;
     struct str why_none; /* no plan is legal; then space and best are empty */

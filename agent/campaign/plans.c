@@ -1,5 +1,5 @@
 /*
- * Plans to try: the realiser's skeleton, varied inside the machine's limits, by predicted time.
+ * Plans to try, by predicted time: the best covers by regions, and the plans around the best one.
  *
  * Besides them one for a model alone, where contractions may run on tensor cores: the realiser has
  * no such primitive and the cost model no such unit, so this plan is legal but not priced.
@@ -7,10 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
+
 #include "agent/campaign/campaign_int.h"
+#include "solver/sched/sched.h"
 
 enum {
     PLANS_MAX = 1024,
+    COVERS_MAX = 32, /* best plans over all covers */
     /* A common shape of hand-written kernels: 8 warps of 64 x 32 results, of m16n8 instructions. */
     MMA_TILE = 128,
     MMA_STEP = 32,
@@ -23,7 +27,7 @@ static int by_seconds(const void *a, const void *b)
 
     if ((*x)->cost.seconds != (*y)->cost.seconds)
         return (*x)->cost.seconds < (*y)->cost.seconds ? -1 : 1;
-    return *x < *y ? -1 : 1; /* in the order of the space */
+    return *x < *y ? -1 : 1; /* covers first, then in the order of the space */
 }
 
 static const struct planned *sorted(struct arena *arena, const struct planned *plans, size_t count)
@@ -39,17 +43,72 @@ static const struct planned *sorted(struct arena *arena, const struct planned *p
     return out;
 }
 
-static void price(struct arena *arena, const struct campaign_options *options,
-                  const struct space *space, struct planning *out)
-{
-    struct planned *plans = arena_array(arena, struct planned, space->plan_count + 1);
+/* A list of plans, each once. */
+struct listing {
+    struct arena *arena;
+    const struct campaign_options *options;
+    struct planned *plans;
+    size_t count;
+    struct map known; /* hashes in hexadecimal */
+};
 
-    for (size_t i = 0; i < space->plan_count; i++) {
-        plans[i].plan = space->plans[i];
-        cost_plan(arena, plans[i].plan, options->target, options->machine, &plans[i].cost);
+static void add_plan(struct listing *list, const struct plan *plan)
+{
+    const struct hash hash = plan_hash(plan);
+    bool is_new;
+
+    (void)map_put(&list->known, hash_text(list->arena, &hash), &is_new);
+    if (!is_new)
+        return;
+    list->plans[list->count].plan = plan;
+    cost_plan(list->arena, plan, list->options->target, list->options->machine,
+              &list->plans[list->count].cost);
+    list->count++;
+}
+
+/* The best covers that the machine can hold as a whole. */
+static void add_covers(struct listing *list, const struct cover_problem *problem,
+                       const struct cover_result *covers)
+{
+    for (size_t i = 0; i < covers->count; i++) {
+        const struct plan *plan =
+            cover_plan(list->arena, problem, covers->best[i].picks, covers->best[i].count);
+        struct limits limits;
+
+        plan_limits(list->arena, plan, list->options->target, list->options->machine, &limits);
+        if (limits.legal)
+            add_plan(list, plan);
     }
-    out->count = space->plan_count;
-    out->plans = sorted(arena, plans, out->count);
+}
+
+/* The plans of a task; ERR_LIMIT: none is legal. */
+static bool list_plans(struct arena *arena, const struct campaign_options *options,
+                       const struct skeleton_limits *limits, const struct structures *structures,
+                       struct planning *out, struct err *err)
+{
+    struct listing list = {.arena = arena, .options = options};
+    struct candidates candidates;
+    struct cover_problem problem;
+    struct cover_result covers;
+    struct cover_space around;
+    struct space space;
+
+    candidates_find(arena, options->target, options->track, limits, structures, &candidates);
+    if (!cover_problem(arena, &candidates, options->machine, COVERS_MAX, &problem, err))
+        return false;
+    cover_solve(arena, &problem, 0, &covers);
+    cover_space(arena, &problem, covers.best[0].picks, covers.best[0].count, &around);
+    if (!plan_space(arena, around.skeleton, options->target, options->machine, PLANS_MAX, &space,
+                    err))
+        return false;
+    list.plans = arena_array(arena, struct planned, COVERS_MAX + space.plan_count + 1);
+    map_init(&list.known, arena);
+    add_covers(&list, &problem, &covers);
+    for (size_t i = 0; i < space.plan_count; i++)
+        add_plan(&list, space.plans[i]);
+    out->count = list.count;
+    out->plans = sorted(arena, list.plans, list.count);
+    return true;
 }
 
 /* ---- tensor cores ---- */
@@ -139,15 +198,12 @@ bool plans_make(struct arena *arena, const struct campaign_options *options,
     const struct machine *machine = options->machine;
     const struct skeleton_limits limits = {options->arch, machine->threads_per_block};
     const struct plan *skeleton;
-    struct space space;
 
     *out = (struct planning){.count = 0};
     if (!plan_skeleton(arena, options->target, options->track, &limits, &skeleton, err))
         return false;
     out->tensor_cores = with_tensor_cores(arena, options, structures, skeleton);
-    if (plan_space(arena, skeleton, options->target, machine, PLANS_MAX, &space, err))
-        price(arena, options, &space, out);
-    else if (err->code != ERR_LIMIT) /* no legal plan: the naive kernel is left */
-        return false;
+    if (!list_plans(arena, options, &limits, structures, out, err) && err->code != ERR_LIMIT)
+        return false; /* without a legal plan the naive kernel is left */
     return true;
 }

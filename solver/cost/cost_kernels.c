@@ -116,6 +116,16 @@ static void count_reads(void *context, const struct expr *expr)
     reads->count += expr->op == EXPR_READ;
 }
 
+/* Divisions that take an element's flat position apart, by extents that are no constants. */
+static double element_divisions(const struct stmt *stmt)
+{
+    const size_t loops = stmt->scatter != NULL ? stmt->loop_count : stmt->free_count;
+    double divisions = 0;
+    for (size_t i = stmt->seq != OP_NONE ? 2 : 1; i < loops; i++)
+        divisions += stmt->loops[i].extent->op != FORMULA_INT;
+    return divisions;
+}
+
 /* One thread a result; a seq block is one block of threads, step by step. */
 void cost_elements(struct pricing *p)
 {
@@ -133,7 +143,8 @@ void cost_elements(struct pricing *p)
         struct op_count count = op_count_work(p->bound, s);
         double instructions =
             terms * (term_instructions + move_instructions * (double)reads.count) +
-            special_instructions * (double)count.specials + (double)count.flops;
+            special_instructions * (double)count.specials + (double)count.flops +
+            results * division_instructions * element_divisions(stmt);
         double width = fmin(at_once, lanes_of(m) * (double)m->sm_count);
         p->cost->compute_s += instructions / (width * m->clock_hz);
         p->cost->latency_s += terms / at_once * term_clocks / m->clock_hz;

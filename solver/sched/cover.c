@@ -6,13 +6,13 @@
  *
  * Invariant: costs come from cost_region and cost_edge alone.  Not here: search.
  */
-#include "solver/sched/cover.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/panic.h"
+
+#include "solver/sched/cover_int.h"
 
 enum { SCRATCH_BYTES = 256 << 20 };
 
@@ -52,23 +52,18 @@ static struct plan_region copy_region(struct arena *arena, const struct plan_reg
     return copy;
 }
 
-/* The region's price behind another one, and what it costs more as the first. */
+/* What the region takes as the first of a plan, or behind another one. */
 static double price(const struct cover_problem *problem, const struct bound_op *part,
-                    const struct plan_region *region, double *start_s)
+                    const struct plan_region *region, bool first)
 {
     const struct plan_region twice[2] = {*region, *region};
     const struct plan plan = {.regions = twice, .region_count = 2};
     struct region_cost cost;
     struct arena scratch;
     arena_init(&scratch, SCRATCH_BYTES);
-    cost_region(&scratch, &plan, 1, part, problem->machine, &cost);
-    const double seconds = cost.seconds;
-    if (start_s != NULL) {
-        cost_region(&scratch, &plan, 0, part, problem->machine, &cost);
-        *start_s = cost.seconds - seconds;
-    }
+    cost_region(&scratch, &plan, first ? 0 : 1, part, problem->machine, &cost);
     arena_release(&scratch);
-    return seconds;
+    return cost.seconds;
 }
 
 static void add_choice(struct pricer *p, const struct cover_choice *choice)
@@ -83,34 +78,47 @@ static void add_choice(struct pricer *p, const struct cover_choice *choice)
     p->choices[p->count++] = *choice;
 }
 
-/* All legal choices of one kind of region. */
-static void price_kind(struct pricer *p, const struct region_skeleton *kind)
+bool cover_kind(struct arena *arena, const struct cover_problem *problem,
+                const struct candidate_class *class, size_t kind, bool first,
+                struct cover_kind *out, struct err *err)
 {
-    const struct cover_problem *problem = p->problem;
-    const struct plan plan = {.op = p->class->part->op->hash,
+    const struct region_skeleton *skeleton = &class->kinds[kind];
+    out->plan = (struct plan){.op = class->part->op->hash,
                               .track = problem->track->name,
                               .machine = str_from(problem->limits->arch),
-                              .regions = &kind->region,
+                              .regions = &skeleton->region,
                               .region_count = 1,
-                              .guard = kind->guard,
-                              .deterministic = p->class->part->op->policy.deterministic};
-    struct space space;
+                              .guard = skeleton->guard,
+                              .deterministic = class->part->op->policy.deterministic};
+    if (!plan_space(arena, &out->plan, class->part, problem->machine, 1, &out->space, err))
+        return false;
+    const struct space_domain *domain = &out->space.domains[0];
+    out->seconds = arena_array(arena, double, domain->count + 1);
+    for (size_t i = 0; i < domain->count; i++)
+        out->seconds[i] = price(problem, class->part, &domain->choices[i], first);
+    return true;
+}
+
+/* All legal choices of one kind of region. */
+static void add_kind(struct pricer *p, size_t number)
+{
+    struct cover_kind kind;
     struct err err;
-    if (!plan_space(p->arena, &plan, p->class->part, problem->machine, 1, &space, &err)) {
-        p->domain->why =
-            p->domain->why != NULL ? p->domain->why : str_copy(p->arena, str_from(err.text));
+    if (!cover_kind(p->arena, p->problem, p->class, number, false, &kind, &err)) {
+        if (p->domain->why == NULL)
+            p->domain->why = str_copy(p->arena, str_from(err.text));
         return;
     }
-    p->domain->generated += space.generated;
-    p->domain->legal += space.domains[0].count;
+    const struct space_domain *domain = &kind.space.domains[0];
+    p->domain->generated += kind.space.generated;
+    p->domain->legal += domain->count;
     for (size_t i = 0; i < LIMIT_COUNT; i++)
-        p->domain->refused[i] += space.refused[i];
-    for (size_t i = 0; i < space.domains[0].count; i++) {
-        const struct plan_region *region = &space.domains[0].choices[i];
-        const struct plan *whole = space_plan(p->arena, &plan, p->class->part, &space, &i);
-        const struct cover_choice choice = {*region, whole->guard,
-                                            price(problem, p->class->part, region, NULL),
-                                            cover_signature(region)};
+        p->domain->refused[i] += kind.space.refused[i];
+    for (size_t i = 0; i < domain->count; i++) {
+        const struct plan *whole =
+            space_plan(p->arena, &kind.plan, p->class->part, &kind.space, &i);
+        const struct cover_choice choice = {domain->choices[i], whole->guard, kind.seconds[i],
+                                            cover_signature(&domain->choices[i]), number};
         ASSERT(choice.signature < COVER_SIGNATURES);
         add_choice(p, &choice);
     }
@@ -171,7 +179,7 @@ static void make_domain(struct arena *arena, struct cover_problem *problem,
     struct pricer p = {.arena = &scratch, .problem = problem, .class = class, .domain = domain};
     arena_init(&scratch, SCRATCH_BYTES);
     for (size_t i = 0; i < class->kind_count; i++)
-        price_kind(&p, &class->kinds[i]);
+        add_kind(&p, i);
     keep_best(arena, &p);
     if (domain->why != NULL)
         domain->why = str_copy(arena, str_from(domain->why));
@@ -191,7 +199,9 @@ static void make_domains(struct arena *arena, struct cover_problem *problem)
         make_domain(arena, problem, &c->classes[i], &domains[i]);
         if (domains[i].count == 0 || priced)
             continue;
-        (void)price(problem, c->classes[i].part, &domains[i].choices[0].region, &problem->start_s);
+        const struct plan_region *region = &domains[i].choices[0].region;
+        problem->start_s = price(problem, c->classes[i].part, region, true) -
+                           price(problem, c->classes[i].part, region, false);
         priced = true;
     }
     problem->domains = domains;

@@ -32,6 +32,7 @@ struct cover_choice {
     const struct formula *guard;
     double seconds; /* not as the first region of a plan */
     size_t signature;
+    size_t kind; /* of the class's */
 };
 struct cover_domain {
     const struct cover_choice *choices; /* by signature, then seconds */
@@ -120,6 +121,19 @@ double cover_cost(struct arena *arena, const struct cover_problem *problem,
 /* With edges and guard; passes plan_check.  Limits of the whole plan are the caller's to check. */
 const struct plan *cover_plan(struct arena *arena, const struct cover_problem *problem,
                               const struct cover_pick *picks, size_t count);
+
+/*
+ * The plans around a cover: the same regions by the same kinds, `skeleton` with each kind's first
+ * choice, `space` with all legal choices of each (but no whole plans), and their prices by region
+ * and choice.
+ */
+struct cover_space {
+    const struct plan *skeleton;
+    struct space space;
+    const double *const *seconds;
+};
+void cover_space(struct arena *arena, const struct cover_problem *problem,
+                 const struct cover_pick *picks, size_t count, struct cover_space *out);
 
 /* ---- the same problem for the solvers of factor graphs ---- */
 

@@ -52,8 +52,11 @@ plan 0 $matmul --vary smem=8K..256K --best 1
 holds "$scratch/out" '* smem='
 plan 0 $matmul --smem-limit 16000 --best 1
 holds "$scratch/out" 'k 16 a block'
-plan 1 $matmul --smem-limit 1000
-holds "$scratch/out" 'no plan is legal: region 0'
+# no tile fits, but other kinds of region do
+plan 0 $matmul --smem-limit 1000 --best 1
+holds "$scratch/out" 'a row a block'
+plan 1 $matmul --shape M=65536,N=65536,K=1048576
+holds "$scratch/out" 'bytes of tensors in global memory; the limit on'
 
 # A row for each op; the time of each on stderr.
 plan 0 kernels/ops/*.json --table
