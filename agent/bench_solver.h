@@ -29,4 +29,8 @@ bool bench_plans(struct session *session, struct bench_problems *out, struct err
 /* Grids of random costs with forbidden pairs, from narrow to too wide for elimination. */
 void bench_grids(struct session *session, struct bench_problems *out);
 
+/* Covers of kernels/ops, of networks and of `randoms` random ops, by every solver; joint choice
+ * against choosing region by region, on all machines.  Prints its tables. */
+bool bench_covers(struct session *session, size_t randoms, bool json, struct err *err) MUST_USE;
+
 #endif

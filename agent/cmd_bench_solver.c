@@ -24,7 +24,10 @@ static const double same_cost = 1e-9; /* relative: sums are made in different or
 struct bench_args {
     struct common common;
     const char *check;
+    bool covers;
+    int64_t random;
 };
+enum { RANDOM_DEFAULT = 100, RANDOM_MAX = 100000 };
 
 /* ---- measurement ---- */
 
@@ -316,7 +319,8 @@ static int run_bench(const struct command *self, struct arena *arena, const stru
     struct err err;
     if (!session_begin(&session, arena, &args->common, &err))
         return command_failed(self->name, &err);
-    bool fine = run_all(&session, args, &err);
+    bool fine = args->covers ? bench_covers(&session, (size_t)args->random, args->common.json, &err)
+                             : run_all(&session, args, &err);
     session_end(&session);
     return fine ? EXIT_DONE : command_failed(self->name, &err);
 }
@@ -344,20 +348,26 @@ static int run_check(const struct command *self, struct arena *arena, const char
 
 int cmd_bench_solver(const struct command *self, int argc, char **argv)
 {
-    struct bench_args args = {.common = {.no_cache = true}};
+    struct bench_args args = {.common = {.no_cache = true}, .random = RANDOM_DEFAULT};
     const struct opt options[] = {
         {"check", OPT_TEXT, &args.check, "FILE", "compare recorded results of HW-WFC", 0, 0},
+        {"covers", OPT_FLAG, &args.covers, NULL, "covers instead: library, networks, random ops", 0,
+         0},
+        {"random", OPT_INT, &args.random, "N", "random ops of --covers; default: 100", 1,
+         RANDOM_MAX},
         COMMON_JSON(&args.common),
     };
     const struct opt_command command = {
         .name = self->name,
-        .synopsis = "[--check FILE] [--json]",
+        .synopsis = "[--check FILE | --covers [--random N]] [--json]",
         .summary = self->summary,
         .text =
             "Solves HW-WFC's workloads, long chains, the plan spaces of kernels/ops and random\n"
             "grids with each solver: microseconds, and how far over the proven optimum.\n"
             "With --check, every number that HW-WFC recorded in FILE is computed anew by the\n"
-            "preset and compared to the bit; the last line counts.\n\n"
+            "preset and compared to the bit; the last line counts.\n"
+            "With --covers, the problems are covers by regions with the choices inside them, and\n"
+            "choosing all jointly is compared with choosing region by region, on each machine.\n\n"
             "Exit status: 0 done, no mismatch, 1 a mismatch, 2 usage or malformed input.\n\n"
             "    warpwright bench-solver --check tests/golden/hwwfc/hw-wfc.json",
         .options = options,
