@@ -24,6 +24,19 @@ struct factor_incident {
 void factor_incident(struct arena *arena, const struct factor_graph *graph,
                      struct factor_incident *out);
 
+/* Variables 0 .. count - 1, the first by `before` on top; no two are equal by it. */
+struct factor_heap {
+    bool (*before)(const void *context, size_t a, size_t b);
+    const void *context;
+    size_t *items, *place;
+    size_t count;
+};
+/* All variables; before and context are set. */
+void factor_heap_init(struct factor_heap *heap, struct arena *arena, size_t count);
+/* The rank of v, which is in the heap, has changed. */
+void factor_heap_fix(struct factor_heap *heap, size_t v);
+size_t factor_heap_pop(struct factor_heap *heap);
+
 /* The cheapest assignments that were offered, without doubles. */
 struct factor_collector {
     struct arena *arena;

@@ -30,61 +30,24 @@ static double edge_weight(const struct factor_edge *edge)
     return table->most - table->least + (table->forbidden > 0 ? 1e300 : 0);
 }
 
-/* Open variables, the largest gain first, of equals the first. */
-struct gains {
-    size_t *heap, *place; /* place of each open variable in the heap */
-    size_t count;
-    double *gain; /* by variable */
-};
-
-static bool gains_before(const struct gains *g, size_t a, size_t b)
+/* The largest gain first, of equals the first variable. */
+static bool gains_more(const void *context, size_t a, size_t b)
 {
-    return g->gain[a] > g->gain[b] || (g->gain[a] == g->gain[b] && a < b);
-}
-
-static void gains_put(struct gains *g, size_t at, size_t v)
-{
-    g->heap[at] = v;
-    g->place[v] = at;
-}
-
-static void gains_raise(struct gains *g, size_t v)
-{
-    size_t at = g->place[v];
-    for (; at > 0 && gains_before(g, v, g->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        gains_put(g, at, g->heap[(at - 1) / 2]);
-    gains_put(g, at, v);
-}
-
-static size_t gains_pop(struct gains *g)
-{
-    const size_t top = g->heap[0], last = g->heap[--g->count];
-    size_t at = 0;
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= g->count)
-            break;
-        if (child + 1 < g->count && gains_before(g, g->heap[child + 1], g->heap[child]))
-            child++;
-        if (!gains_before(g, g->heap[child], last))
-            break;
-        gains_put(g, at, g->heap[child]);
-        at = child;
-    }
-    gains_put(g, at, last);
-    return top;
+    const double *gain = context;
+    return gain[a] > gain[b] || (gain[a] == gain[b] && a < b);
 }
 
 /* Raises what the neighbours of v gain by being linked to it. */
-static void offer_links(struct builder *b, size_t v, const bool *placed, struct gains *gains)
+static void offer_links(struct builder *b, size_t v, const bool *placed, double *gain,
+                        struct factor_heap *open)
 {
     for (size_t i = b->incident.start[v]; i < b->incident.start[v + 1]; i++) {
         const struct factor_edge *edge = &b->graph->edges[b->incident.list[i]];
         const size_t other = other_end(edge, v);
-        if (placed[other] || edge_weight(edge) <= gains->gain[other])
+        if (placed[other] || edge_weight(edge) <= gain[other])
             continue;
-        gains->gain[other] = edge_weight(edge);
-        gains_raise(gains, other);
+        gain[other] = edge_weight(edge);
+        factor_heap_fix(open, other);
         b->parent_edge[other] = b->incident.list[i];
     }
 }
@@ -93,21 +56,19 @@ static void grow_tree(struct builder *b)
 {
     const size_t n = b->graph->variable_count;
     bool *placed = arena_array(b->arena, bool, n + 1);
-    struct gains gains = {.heap = arena_array(b->arena, size_t, n + 1),
-                          .place = arena_array(b->arena, size_t, n + 1),
-                          .count = n,
-                          .gain = arena_array(b->arena, double, n + 1)};
+    double *gain = arena_array(b->arena, double, n + 1);
+    struct factor_heap open = {.before = gains_more, .context = gain};
     for (size_t v = 0; v < n; v++) {
         b->parent_edge[v] = SIZE_MAX;
-        gains.gain[v] = -1;
-        gains_put(&gains, v, v);
+        gain[v] = -1;
     }
+    factor_heap_init(&open, b->arena, n);
     for (size_t i = 0; i < n; i++) {
-        const size_t best = gains_pop(&gains);
+        const size_t best = factor_heap_pop(&open);
         placed[best] = true;
         b->place[best] = i;
         b->order[i] = best;
-        offer_links(b, best, placed, &gains);
+        offer_links(b, best, placed, gain, &open);
     }
 }
 

@@ -186,9 +186,10 @@ struct beam {
     int64_t steps;
 };
 
-static void restore(struct beam *b, const struct partial *partial, size_t depth)
+/* The values at places from .. depth - 1. */
+static void restore(struct beam *b, const struct partial *partial, size_t depth, size_t from)
 {
-    for (; partial != NULL && partial->parent != NULL; partial = partial->parent)
+    for (; depth > from; partial = partial->parent)
         b->values[b->tree.order[--depth]] = partial->value;
 }
 
@@ -237,13 +238,27 @@ static void offer_value(struct beam *b, struct offer offer, size_t width)
         replace_top(b->offers, width, offer);
 }
 
+/* The first place that what a variable adds depends on; its own when there is none. */
+static size_t first_needed(const struct beam *b, size_t at)
+{
+    const size_t v = b->tree.order[at];
+    size_t first = at;
+    for (size_t i = b->tree.incident.start[v]; i < b->tree.incident.start[v + 1]; i++) {
+        const struct factor_edge *edge = &b->graph->edges[b->tree.incident.list[i]];
+        const size_t place = b->tree.place[edge->a == v ? edge->b : edge->a];
+        first = place < first ? place : first;
+    }
+    return first;
+}
+
 static void extend(struct beam *b, size_t at, size_t width)
 {
     const size_t count = value_count(b->graph, b->tree.order[at]);
+    const size_t from = first_needed(b, at);
     size_t age = 0;
     b->offer_count = 0;
     for (size_t i = 0; i < b->now_count; i++) {
-        restore(b, b->now[i], at);
+        restore(b, b->now[i], at, from);
         factor_tree_deltas(b->graph, &b->tree, at, b->values, b->deltas);
         for (size_t x = 0; x < count; x++) {
             const double bound = b->now[i]->bound + b->deltas[x];
@@ -281,7 +296,7 @@ void factor_beam(struct arena *arena, const struct factor_graph *graph,
     for (size_t i = 0; i < n; i++)
         extend(&b, i, width);
     for (size_t i = 0; i < b.now_count; i++) {
-        restore(&b, b.now[i], n);
+        restore(&b, b.now[i], n, 0);
         (void)factor_collect(&collector, b.values);
     }
     factor_collect_finish(&collector, out);

@@ -37,9 +37,12 @@ struct eliminator {
     struct arena *arena;
     const struct factor_graph *graph;
     struct links *links; /* by variable, among those not eliminated yet */
-    int64_t *fill;       /* by variable; -1 = to be counted */
-    bool *gone;
-    size_t *rank; /* by variable: place in the order */
+    int64_t *fill;       /* by variable: links that its neighbours need */
+    double *sizes;       /* by variable: of its message */
+    struct factor_heap open;
+    bool *noted;     /* by variable: it is in `changed` */
+    size_t *changed; /* variables whose fill is to be counted */
+    size_t *rank;    /* by variable: place in the order */
     struct bucket *buckets;
     double *costs; /* by value */
     int64_t states, steps, states_largest;
@@ -106,26 +109,30 @@ static double message_size(const struct eliminator *e, size_t v)
     return size;
 }
 
-static size_t choose(struct eliminator *e)
+/* The fewest links, of equals the smallest message, then the first. */
+static bool goes_first(const void *context, size_t a, size_t b)
 {
-    size_t best = SIZE_MAX;
-    for (size_t v = 0; v < e->graph->variable_count; v++) {
-        if (e->gone[v])
-            continue;
-        if (e->fill[v] < 0)
-            e->fill[v] = count_fill(e, v);
-        if (best == SIZE_MAX || e->fill[v] < e->fill[best] ||
-            (e->fill[v] == e->fill[best] && message_size(e, v) < message_size(e, best)))
-            best = v;
-    }
-    return best;
+    const struct eliminator *e = context;
+    if (e->fill[a] != e->fill[b])
+        return e->fill[a] < e->fill[b];
+    return e->sizes[a] < e->sizes[b] || (e->sizes[a] == e->sizes[b] && a < b);
 }
 
-/* Links the neighbours of v with each other; what changed is counted again. */
+static size_t note_changed(struct eliminator *e, size_t v, size_t count)
+{
+    if (e->noted[v])
+        return count;
+    e->noted[v] = true;
+    e->changed[count] = v;
+    return count + 1;
+}
+
+/* Links the neighbours of v, which has left the heap, with each other; counts what changed again.
+ */
 static void take_out(struct eliminator *e, size_t v)
 {
     const struct links own = e->links[v];
-    e->gone[v] = true;
+    size_t changed = 0;
     for (size_t i = 0; i < own.count; i++) {
         struct links *other = &e->links[own.list[i]];
         links_remove(other, v);
@@ -135,9 +142,15 @@ static void take_out(struct eliminator *e, size_t v)
     }
     for (size_t i = 0; i < own.count; i++) {
         const struct links *other = &e->links[own.list[i]];
-        e->fill[own.list[i]] = -1;
+        changed = note_changed(e, own.list[i], changed);
         for (size_t k = 0; k < other->count; k++)
-            e->fill[other->list[k]] = -1;
+            changed = note_changed(e, other->list[k], changed);
+    }
+    for (size_t i = 0; i < changed; i++) {
+        e->noted[e->changed[i]] = false;
+        e->fill[e->changed[i]] = count_fill(e, e->changed[i]);
+        e->sizes[e->changed[i]] = message_size(e, e->changed[i]);
+        factor_heap_fix(&e->open, e->changed[i]);
     }
 }
 
@@ -145,7 +158,7 @@ static void take_out(struct eliminator *e, size_t v)
 static bool plan_bucket(struct eliminator *e, size_t at, double steps_max, double *steps)
 {
     struct bucket *bucket = &e->buckets[at];
-    const size_t v = bucket->variable = choose(e);
+    const size_t v = bucket->variable = factor_heap_pop(&e->open);
     const double size = message_size(e, v);
     size_t *scope = arena_array(e->arena, size_t, e->links[v].count + 1);
     if (e->links[v].count > 0)
@@ -303,7 +316,10 @@ static bool plan(struct eliminator *e, const struct factor_options *options)
     size_t most = 1;
     e->links = arena_array(e->arena, struct links, n + 1);
     e->fill = arena_array(e->arena, int64_t, n + 1);
-    e->gone = arena_array(e->arena, bool, n + 1);
+    e->sizes = arena_array(e->arena, double, n + 1);
+    e->noted = arena_array(e->arena, bool, n + 1);
+    e->changed = arena_array(e->arena, size_t, n + 1);
+    e->open = (struct factor_heap){.before = goes_first, .context = e};
     e->rank = arena_array(e->arena, size_t, n + 1);
     e->buckets = arena_array(e->arena, struct bucket, n + 1);
     for (size_t i = 0; i < e->graph->edge_count; i++) {
@@ -311,10 +327,12 @@ static bool plan(struct eliminator *e, const struct factor_options *options)
         links_add(e->arena, &e->links[e->graph->edges[i].b], e->graph->edges[i].a);
     }
     for (size_t v = 0; v < n; v++) {
-        e->fill[v] = -1;
+        e->fill[v] = count_fill(e, v);
+        e->sizes[v] = message_size(e, v);
         most = value_count(e->graph, v) > most ? value_count(e->graph, v) : most;
     }
     e->costs = arena_array(e->arena, double, most);
+    factor_heap_init(&e->open, e->arena, n);
     for (size_t i = 0; i < n; i++)
         if (!plan_bucket(e, i, steps_max, &steps))
             return false;
