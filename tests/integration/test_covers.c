@@ -252,10 +252,186 @@ static void test_against_all_covers(void **state UNUSED)
     assert_true(covers > 10 * OPS);
 }
 
+/* ---- candidates ---- */
+
+/* By statement and statement: one reads the other (directly, or over others). */
+struct relations {
+    size_t count;
+    bool reads[64][64], above[64][64], apart[64][64], near[64][64];
+};
+
+struct target_scan {
+    size_t tensor;
+    bool found;
+};
+
+static void scan_target(void *context, const struct expr *expr)
+{
+    struct target_scan *scan = context;
+    scan->found |= expr->op == EXPR_READ && expr->tensor == scan->tensor;
+}
+
+static bool stmt_reads(const struct op *op, size_t stmt, size_t tensor)
+{
+    struct target_scan scan = {tensor, false};
+    expr_walk(op->stmts[stmt].value, scan_target, &scan);
+    return scan.found;
+}
+
+static void relate(const struct sample *sample, struct relations *r)
+{
+    const struct op *op = sample->bound->op;
+    memset(r, 0, sizeof(*r));
+    r->count = op->stmt_count;
+    for (size_t a = 0; a < r->count; a++)
+        for (size_t b = 0; b < r->count; b++) {
+            r->reads[b][a] = r->above[b][a] = stmt_reads(op, b, op->stmts[a].target);
+            r->near[a][b] |= r->reads[b][a];
+            r->near[b][a] |= r->reads[b][a];
+            for (size_t t = 0; t < op->tensor_count; t++)
+                if (op->tensors[t].rank > 0 && stmt_reads(op, a, t) && stmt_reads(op, b, t) &&
+                    op->stmts[a].loop_count == op->stmts[b].loop_count &&
+                    op->stmts[a].free_count == op->stmts[b].free_count)
+                    r->near[a][b] = true;
+        }
+    for (size_t k = 0; k < r->count; k++)
+        for (size_t a = 0; a < r->count; a++)
+            for (size_t b = 0; b < r->count; b++)
+                r->above[b][a] |= r->above[b][k] && r->above[k][a];
+    for (size_t i = 0; i < sample->structures.composition_count; i++) {
+        const struct composition_note *note = &sample->structures.compositions[i];
+        r->apart[note->from][note->to] = r->apart[note->to][note->from] |= !note->allowed;
+    }
+}
+
+static bool is_candidate(const struct relations *r, unsigned set)
+{
+    unsigned seen = set & -set, before = 0;
+    for (size_t a = 0; a < r->count; a++)
+        for (size_t b = 0; b < r->count; b++)
+            for (size_t k = 0; k < r->count; k++)
+                if ((set >> a & 1) && (set >> b & 1) && !(set >> k & 1) && r->above[b][k] &&
+                    r->above[k][a])
+                    return false;
+    while (seen != before) {
+        before = seen;
+        for (size_t a = 0; a < r->count; a++)
+            for (size_t b = 0; b < r->count; b++)
+                if ((before >> a & 1) && (set >> b & 1) && r->near[a][b])
+                    seen |= 1u << b;
+    }
+    for (size_t a = 0; a < r->count; a++)
+        for (size_t b = 0; b < a; b++)
+            if ((set >> a & 1) && (set >> b & 1) && r->apart[a][b])
+                return false;
+    return seen == set;
+}
+
+/* Every subset of the statements, judged here. */
+static void test_candidates_are_all_sets(void **state UNUSED)
+{
+    size_t total = 0, kept = 0;
+    for (uint64_t seed = 1000; seed < 1000 + OPS; seed++) {
+        struct arena arena;
+        struct sample sample;
+        struct relations *r;
+        size_t wanted = 0;
+        arena_init(&arena, arena_bytes_max);
+        r = arena_new(&arena, struct relations);
+        sample.bound = parse(&arena, random_op_text(&arena, seed, STMTS_MAX, SIDE));
+        structure_of(&arena, sample.bound, NULL, &sample.structures);
+        candidates_find(&arena, sample.bound, NULL, &limits, &sample.structures,
+                        &sample.candidates);
+        relate(&sample, r);
+        for (unsigned set = 1; set < 1u << r->count; set++)
+            wanted += is_candidate(r, set);
+        if (sample.candidates.generated - sample.candidates.refused_pairs != wanted)
+            fail_msg("seed %d: %zu sets, not %zu", (int)seed,
+                     sample.candidates.generated - sample.candidates.refused_pairs, wanted);
+        assert_int_equal(sample.candidates.generated,
+                         sample.candidates.count + sample.candidates.refused);
+        assert_null(sample.candidates.stopped);
+        total += wanted;
+        kept += sample.candidates.count;
+        arena_release(&arena);
+    }
+    assert_true(kept > OPS && kept < total);
+}
+
+/* ---- networks ---- */
+
+static struct cover_result solve_network(struct arena *arena, enum network network, size_t stmts,
+                                         struct sample *sample)
+{
+    struct cover_result result;
+    prepare(arena, parse(arena, network_text(arena, network, stmts)), "h200-sxm", 1, sample);
+    assert_int_equal(sample->bound->op->stmt_count, stmts);
+    cover_solve(arena, &sample->problem, 0, &result);
+    return result;
+}
+
+/* A thousand statements: proven, agreed with by elimination, a plan; states grow with statements.
+ */
+static void test_networks(void **state UNUSED)
+{
+    for (int network = 0; network < NETWORK_COUNT; network++) {
+        struct arena arena;
+        struct sample small, large;
+        struct cover_graph graph;
+        struct factor_result eliminated;
+        struct plan_cost cost;
+        struct err err = {0};
+        arena_init(&arena, arena_bytes_max);
+        const struct cover_result few = solve_network(&arena, (enum network)network, 500, &small);
+        const struct cover_result many = solve_network(&arena, (enum network)network, 1000, &large);
+        assert_int_equal(few.claim, FACTOR_OPTIMAL);
+        assert_int_equal(many.claim, FACTOR_OPTIMAL);
+        assert_true(4 * many.states < 9 * few.states && 4 * many.transitions < 9 * few.transitions);
+        assert_true(large.candidates.class_count < 400 && large.problem.reused > 2000);
+        assert_ok(cover_graph(&arena, &large.problem, &graph, &err));
+        factor_eliminate(&arena, &graph.graph, &(struct factor_options){0}, &eliminated);
+        assert_int_equal(eliminated.claim, FACTOR_OPTIMAL);
+        assert_true(near(many.best[0].cost, eliminated.best[0].cost));
+        const struct plan *plan =
+            cover_plan(&arena, &large.problem, many.best[0].picks, many.best[0].count);
+        assert_ok(plan_check(plan, large.bound->op, &err));
+        cost_plan(&arena, plan, large.bound, large.problem.machine, &cost);
+        assert_true(near(many.best[0].cost, cost.seconds));
+        arena_release(&arena);
+    }
+}
+
+/* Too narrow a beam of states: the claim is a distance, the bound holds. */
+static void test_narrow_states_prove_a_bound(void **state UNUSED)
+{
+    size_t within = 0;
+    for (uint64_t seed = 0; seed < OPS; seed++) {
+        struct arena arena;
+        struct sample sample;
+        struct cover_result exact, narrow;
+        arena_init(&arena, arena_bytes_max);
+        prepare(&arena, parse(&arena, random_op_text(&arena, seed, 12, SIDE)), "h200-sxm", 1,
+                &sample);
+        cover_solve(&arena, &sample.problem, 0, &exact);
+        cover_solve(&arena, &sample.problem, 1, &narrow);
+        assert_int_equal(exact.claim, FACTOR_OPTIMAL);
+        assert_true(narrow.best[0].cost >= exact.best[0].cost * (1 - tolerance));
+        assert_true(narrow.bound <= exact.best[0].cost * (1 + tolerance));
+        if (narrow.claim == FACTOR_OPTIMAL)
+            assert_true(near(narrow.best[0].cost, exact.best[0].cost));
+        within += narrow.claim == FACTOR_WITHIN && narrow.stopped != NULL;
+        arena_release(&arena);
+    }
+    assert_true(within > OPS / 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_all_covers),
+        cmocka_unit_test(test_candidates_are_all_sets),
+        cmocka_unit_test(test_networks),
+        cmocka_unit_test(test_narrow_states_prove_a_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
