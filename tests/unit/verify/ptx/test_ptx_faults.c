@@ -291,6 +291,32 @@ static void test_waits(void **state)
          "cp.async.ca.shared.global [%d1+4], [%x+4], 4; cp.async.commit_group;"
          "cp.async.wait_group 1; ld.shared.u32 %r1, [s];\n.loc 1 10 0\nld.shared.u32 %r1, [s+4];",
          1, 1, PTX_FAULT_LEAKED_WAIT, 10, 0},
+        {"never waited for",
+         "mov.u64 %d1, s;\n.loc 1 8 0\ncp.async.ca.shared.global [%d1], [%x], 4;\n.loc 1 9 0\n"
+         "cp.async.commit_group;",
+         1, 1, PTX_FAULT_LEAKED_WAIT, 8, 0},
+        {"never committed",
+         "mov.u64 %d1, s;\n.loc 1 8 0\ncp.async.ca.shared.global [%d1], [%x], 4;\n.loc 1 9 0\n"
+         "cp.async.wait_group 0;",
+         1, 1, PTX_FAULT_LEAKED_WAIT, 8, 0},
+        {"all but the newest group are waited for",
+         "mov.u64 %d1, s; cp.async.ca.shared.global [%d1], [%x], 4; cp.async.commit_group;\n"
+         ".loc 1 8 0\ncp.async.ca.shared.global [%d1+4], [%x+4], 4;\n.loc 1 9 0\n"
+         "cp.async.commit_group; cp.async.wait_group 1;",
+         1, 1, PTX_FAULT_LEAKED_WAIT, 8, 0},
+        {"waited for by another thread",
+         "mov.u64 %d1, s; mul.wide.u32 %d2, %t, 4; add.u64 %d3, %x, %d2; add.u64 %d1, %d1, %d2;\n"
+         ".loc 1 8 0\ncp.async.ca.shared.global [%d1], [%d3], 4; cp.async.commit_group;\n"
+         "setp.ne.u32 %p1, %t, 0; @%p1 bra E; cp.async.wait_all;\nE:",
+         1, 2, PTX_FAULT_LEAKED_WAIT, 8, 1},
+        {"empty groups behind the last one",
+         "mov.u64 %d1, s; cp.async.ca.shared.global [%d1], [%x], 4; cp.async.commit_group;"
+         "cp.async.commit_group; cp.async.wait_group 1;",
+         1, 1, PTX_FAULT_NONE, 0, -1},
+        {"none of the source is copied past the end",
+         "mov.u64 %d1, s; mov.u32 %r1, 0; cp.async.ca.shared.global [%d1], [%x], 4, %r1;"
+         "cp.async.commit_group;",
+         1, 1, PTX_FAULT_NONE, 0, -1},
         {"trap", "setp.eq.u32 %p1, %t, 5;\n.loc 1 11 0\n@%p1 trap;", 1, 32, PTX_FAULT_TRAP, 11, 5},
         {"endless loop", ".loc 1 12 0\nL: bra L;", 1, 32, PTX_FAULT_BUDGET, 12, 0},
         {"endless poll",
