@@ -72,6 +72,8 @@ void publish_strong(struct warp *w, const struct insn *in);
 void publish_near(struct warp *w);
 void publish_strong_near(struct warp *w, const struct insn *in);
 void publish_acquire_near(struct warp *w);
+/* The same of what an atomic or volatile write wrote. */
+void publish_acquire_flag(struct warp *w);
 /* Of an access by `who` of another block (1 + its number) at `time`: was there no fence behind it;
  * did an atomic or volatile write come behind it? */
 bool publish_hides(const struct warp *w, uint32_t block, uint32_t who, uint32_t time);

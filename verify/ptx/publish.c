@@ -8,7 +8,8 @@
  * read lets another block write over what it read.
  *
  * Warps of one block that talk through flags and counters in shared memory are held to the same:
- * an atomic or volatile access orders what a fence of any scope, or a release, covered.  There a
+ * an atomic or volatile access orders what a fence of any scope, or a release, covered before the
+ * last atomic or volatile write; and where the flag is a plain one, before the access.  There a
  * lane's fence covers what other lanes of its warp did only up to where the warp synchronised.
  *
  * Invariant: honest kernels are never rejected.  For other blocks, lanes of a warp cover each
@@ -84,6 +85,18 @@ void publish_strong_near(struct warp *w, const struct insn *in)
         clock_tick(w->run);
     }
     seen_release(&w->block->announced, w, w->mask);
+    if (w->block->flags == w->block->fences)
+        return;
+    w->block->flags = w->block->fences;
+    seen_join(&w->block->flagged, &w->block->fenced, w->block->warp_count);
+}
+
+void publish_acquire_flag(struct warp *w)
+{
+    if (w->flags_seen == w->block->flags)
+        return;
+    w->flags_seen = w->block->flags;
+    seen_acquire(w, &w->block->flagged);
 }
 
 void publish_acquire_near(struct warp *w)

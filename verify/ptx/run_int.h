@@ -278,7 +278,8 @@ struct warp {
     uint32_t local_stride;
     uint32_t seen_min; /* at most the least of seen.all[] over the block's warps */
     struct seen seen;
-    uint32_t fences_seen; /* of the block's, when the warp last acquired what they cover */
+    uint32_t fences_seen; /* the block's `fences`, when the warp last acquired what they cover */
+    uint32_t flags_seen;  /* and its `flags` */
     uint32_t index;       /* in the block */
 
     struct group cur;
@@ -334,7 +335,8 @@ struct block {
     bool strong_global;        /* the access at hand is such a one */
     struct seen fenced;        /* what fences and releases of the block's threads cover */
     struct seen announced;     /* what atomic or volatile writes to shared memory came behind */
-    uint32_t fences;           /* how many */
+    struct seen flagged;       /* what `fenced` was at the last such write, or global one */
+    uint32_t fences, flags;    /* how many fences; how many when `flagged` was set */
     struct phase_list *phases; /* clocks of mbarriers, NULL = none yet */
     struct bulk_list *bulk;    /* bulk copies not waited for, NULL = none yet */
     uint32_t proxy_fenced;     /* time of the last fence.proxy.async */

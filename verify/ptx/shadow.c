@@ -270,7 +270,10 @@ bool shadow_shared_strong(struct warp *w, const struct insn *in, int lane, uint3
         }
         if (time == SHADOW_IN_FLIGHT)
             return in_flight(w, in, lane, cell, "access");
-        if (time > w->seen_min)
+        const bool flag = (s->write_who[cell] & SHADOW_STRONG) && w->block->cluster->count == 1;
+        if (time > w->seen_min && flag)
+            publish_acquire_flag(w);
+        else if (time > w->seen_min)
             publish_acquire_near(w);
         if (reads && !writes && time > w->seen_min && reads_hidden(w, in, lane, cell)) {
             struct fault_place place = shared_place(w, cell);

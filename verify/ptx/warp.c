@@ -361,7 +361,7 @@ void warp_init(struct warp *w, struct block *block, uint32_t index, const struct
     w->cluster_phase = 0;
     w->red_lanes = 0;
     w->seen = (struct seen){.parted = false};
-    w->fences_seen = 0;
+    w->fences_seen = w->flags_seen = 0;
     w->seen_min = 0;
     warp_set_mask(w, 0);
 }
