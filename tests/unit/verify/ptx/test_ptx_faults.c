@@ -267,30 +267,9 @@ static void test_barriers(void **state)
     run_bugs(bugs, COUNT_OF(bugs));
 }
 
-static void test_waits(void **state)
+static void test_leaks(void **state)
 {
     static const struct bug bugs[] = {
-        {"read before the copy's wait",
-         "mov.u64 %d1, s; mul.wide.u32 %d2, %t, 16; add.u64 %d3, %x, %d2; add.u64 %d1, %d1, %d2;"
-         "cp.async.cg.shared.global [%d1], [%d3], 16; cp.async.commit_group; bar.sync 0;\n"
-         ".loc 1 9 0\nld.shared.u32 %r1, [s];",
-         1, 16, PTX_FAULT_LEAKED_WAIT, 9, 0},
-        {"read behind the copy's wait",
-         "mov.u64 %d1, s; mul.wide.u32 %d2, %t, 16; add.u64 %d3, %x, %d2; add.u64 %d1, %d1, %d2;"
-         "cp.async.cg.shared.global [%d1], [%d3], 16; cp.async.commit_group;"
-         "cp.async.wait_group 0; bar.sync 0; ld.shared.u32 %r1, [s+128];",
-         1, 16, PTX_FAULT_NONE, 0, -1},
-        {"zero-filled end of a copy",
-         "mov.u64 %d1, s; mov.u32 %r1, 12; mov.u32 %r2, 0; mov.u64 %d2, 64;"
-         "cp.async.cg.shared.global [%d1], [%x+240], 16, %r1;"
-         "cp.async.cg.shared.global [%d1+16], [%d2], 16, %r2; cp.async.wait_all;"
-         "ld.shared.v2.u32 {%r3, %r4}, [s+8]; st.global.u32 [%y], %r4; ld.shared.u32 %r5, [s+16];",
-         1, 1, PTX_FAULT_NONE, 0, -1},
-        {"newest group still in flight",
-         "mov.u64 %d1, s; cp.async.ca.shared.global [%d1], [%x], 4; cp.async.commit_group;"
-         "cp.async.ca.shared.global [%d1+4], [%x+4], 4; cp.async.commit_group;"
-         "cp.async.wait_group 1; ld.shared.u32 %r1, [s];\n.loc 1 10 0\nld.shared.u32 %r1, [s+4];",
-         1, 1, PTX_FAULT_LEAKED_WAIT, 10, 0},
         {"never waited for",
          "mov.u64 %d1, s;\n.loc 1 8 0\ncp.async.ca.shared.global [%d1], [%x], 4;\n.loc 1 9 0\n"
          "cp.async.commit_group;",
@@ -317,6 +296,35 @@ static void test_waits(void **state)
          "mov.u64 %d1, s; mov.u32 %r1, 0; cp.async.ca.shared.global [%d1], [%x], 4, %r1;"
          "cp.async.commit_group;",
          1, 1, PTX_FAULT_NONE, 0, -1},
+    };
+    (void)state;
+    run_bugs(bugs, COUNT_OF(bugs));
+}
+
+static void test_waits(void **state)
+{
+    static const struct bug bugs[] = {
+        {"read before the copy's wait",
+         "mov.u64 %d1, s; mul.wide.u32 %d2, %t, 16; add.u64 %d3, %x, %d2; add.u64 %d1, %d1, %d2;"
+         "cp.async.cg.shared.global [%d1], [%d3], 16; cp.async.commit_group; bar.sync 0;\n"
+         ".loc 1 9 0\nld.shared.u32 %r1, [s];",
+         1, 16, PTX_FAULT_LEAKED_WAIT, 9, 0},
+        {"read behind the copy's wait",
+         "mov.u64 %d1, s; mul.wide.u32 %d2, %t, 16; add.u64 %d3, %x, %d2; add.u64 %d1, %d1, %d2;"
+         "cp.async.cg.shared.global [%d1], [%d3], 16; cp.async.commit_group;"
+         "cp.async.wait_group 0; bar.sync 0; ld.shared.u32 %r1, [s+128];",
+         1, 16, PTX_FAULT_NONE, 0, -1},
+        {"zero-filled end of a copy",
+         "mov.u64 %d1, s; mov.u32 %r1, 12; mov.u32 %r2, 0; mov.u64 %d2, 64;"
+         "cp.async.cg.shared.global [%d1], [%x+240], 16, %r1;"
+         "cp.async.cg.shared.global [%d1+16], [%d2], 16, %r2; cp.async.wait_all;"
+         "ld.shared.v2.u32 {%r3, %r4}, [s+8]; st.global.u32 [%y], %r4; ld.shared.u32 %r5, [s+16];",
+         1, 1, PTX_FAULT_NONE, 0, -1},
+        {"newest group still in flight",
+         "mov.u64 %d1, s; cp.async.ca.shared.global [%d1], [%x], 4; cp.async.commit_group;"
+         "cp.async.ca.shared.global [%d1+4], [%x+4], 4; cp.async.commit_group;"
+         "cp.async.wait_group 1; ld.shared.u32 %r1, [s];\n.loc 1 10 0\nld.shared.u32 %r1, [s+4];",
+         1, 1, PTX_FAULT_LEAKED_WAIT, 10, 0},
         {"trap", "setp.eq.u32 %p1, %t, 5;\n.loc 1 11 0\n@%p1 trap;", 1, 32, PTX_FAULT_TRAP, 11, 5},
         {"endless loop", ".loc 1 12 0\nL: bra L;", 1, 32, PTX_FAULT_BUDGET, 12, 0},
         {"endless poll",
@@ -386,10 +394,10 @@ static void test_race_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bounds),    cmocka_unit_test(test_uninitialised),
-        cmocka_unit_test(test_races),     cmocka_unit_test(test_barriers),
-        cmocka_unit_test(test_waits),     cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_race_text),
+        cmocka_unit_test(test_bounds),   cmocka_unit_test(test_uninitialised),
+        cmocka_unit_test(test_races),    cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_waits),    cmocka_unit_test(test_leaks),
+        cmocka_unit_test(test_launches), cmocka_unit_test(test_race_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
