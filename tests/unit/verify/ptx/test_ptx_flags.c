@@ -127,6 +127,8 @@ static void test_missing(void **state)
         {"a fence at the reader only", WRITE SYNCWARP LEADER FLAG WAIT FENCE READ, PTX_FAULT_RACE},
         {"too early", FENCE WRITE SYNCWARP LEADER FLAG WAIT READ, PTX_FAULT_RACE},
         {"too late", WRITE SYNCWARP LEADER FLAG FENCE WAIT READ, PTX_FAULT_RACE},
+        {"one too early, one too late", FENCE WRITE SYNCWARP LEADER FLAG FENCE WAIT READ,
+         PTX_FAULT_RACE},
         {"no __syncwarp", WRITE LEADER FENCE FLAG WAIT READ, PTX_FAULT_RACE},
         {"a relaxed store",
          WRITE SYNCWARP LEADER "st.relaxed.cta.shared.u32 [c], %r6;\n" WAIT_ACQUIRE READ,
