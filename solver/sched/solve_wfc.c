@@ -121,6 +121,7 @@ void factor_wfc(struct arena *arena, const struct factor_graph *graph,
         budget *= end == DESCENT_BUDGET ? 2 : 1;
         out->counters.restarts++;
     }
+    out->counters.moves = w.open.moves;
     factor_collect_finish(&collector, out);
     if (out->count > 0)
         out->claim = FACTOR_HEURISTIC;

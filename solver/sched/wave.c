@@ -5,7 +5,7 @@
  * cost at least beside each open one: the least of pair cost and that neighbour's own, of which
  * each of its edges counts an equal share.  When a neighbour collapses, the actual cost takes the
  * place of the least one, and a variable's entropy is made anew only when its scores or values
- * changed.  A heap has the uncollapsed variables by entropy.
+ * changed.  A queue has the uncollapsed variables by entropy.
  *
  * Removals remember the decisions that they rest on, as one set a variable: an upper bound of the
  * reason of each of its removals.  So a variable without values names the decisions to blame, and
@@ -43,56 +43,14 @@ static void clear_bit(uint64_t *set, size_t bit)
     set[bit / WORD_BITS] &= ~(UINT64_C(1) << bit % WORD_BITS);
 }
 
-/* ---- heap ---- */
-
-static bool before(const struct wave *w, size_t a, size_t b)
+static void file(struct wave *w, size_t v)
 {
-    const double x = w->cells[a].entropy, y = w->cells[b].entropy;
-    return x < y || (x == y && a < b);
-}
-
-static void sift(struct wave *w, size_t at)
-{
-    const size_t v = w->heap[at];
-    while (at > 0 && before(w, v, w->heap[(at - 1) / 2])) {
-        w->heap[at] = w->heap[(at - 1) / 2];
-        w->place[w->heap[at]] = at;
-        at = (at - 1) / 2;
-    }
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= w->heap_count)
-            break;
-        if (child + 1 < w->heap_count && before(w, w->heap[child + 1], w->heap[child]))
-            child++;
-        if (!before(w, w->heap[child], v))
-            break;
-        w->heap[at] = w->heap[child];
-        w->place[w->heap[at]] = at;
-        at = child;
-    }
-    w->heap[at] = v;
-    w->place[v] = at;
-}
-
-static void heap_add(struct wave *w, size_t v)
-{
-    w->heap[w->heap_count] = v;
-    sift(w, w->heap_count++);
-}
-
-static void heap_remove(struct wave *w, size_t v)
-{
-    const size_t at = w->place[v], last = w->heap[--w->heap_count];
-    if (last == v)
-        return;
-    w->heap[at] = last;
-    sift(w, at);
+    factor_queue_set(&w->open, v, (struct factor_key){w->cells[v].entropy, 0});
 }
 
 size_t wave_least(const struct wave *w)
 {
-    return w->heap_count == 0 ? SIZE_MAX : w->heap[0];
+    return factor_queue_first(&w->open);
 }
 
 /* ---- entropy ---- */
@@ -118,7 +76,7 @@ static double entropy_of(const struct wave *w, const struct wave_cell *cell, siz
 static void rate(struct wave *w, size_t v)
 {
     w->cells[v].entropy = entropy_of(w, &w->cells[v], value_count(w->graph, v));
-    sift(w, w->place[v]);
+    file(w, v);
 }
 
 uint16_t wave_best_value(const struct wave *w, size_t variable)
@@ -174,10 +132,8 @@ static void restore(struct wave *w, const struct wave_record *record)
     memcpy(cell->blame, from + cell->words + values, w->blame_words * sizeof(*from));
     cell->count = record->count;
     cell->entropy = record->entropy;
-    if (cell->collapsed && !record->collapsed)
-        heap_add(w, record->variable);
-    else if (!record->collapsed)
-        sift(w, w->place[record->variable]);
+    if (!record->collapsed)
+        file(w, record->variable);
     cell->collapsed = record->collapsed;
     cell->saved = -1;
     w->saved_count = record->data;
@@ -302,7 +258,7 @@ void wave_collapse(struct wave *w, size_t variable, uint16_t value)
     set_bit(cell->alive, value);
     cell->count = 1;
     cell->collapsed = true;
-    heap_remove(w, variable);
+    factor_queue_remove(&w->open, variable);
     if (w->hard)
         set_bit(cell->blame, w->depth - 1);
     add_scores(w, variable, value);
@@ -520,8 +476,7 @@ void wave_init(struct wave *w, struct arena *arena, const struct factor_graph *g
     fill_looks(w);
     w->blame_words = w->hard ? words_of(n) : 0;
     w->cells = arena_array(arena, struct wave_cell, n + 1);
-    w->heap = arena_array(arena, size_t, n + 1);
-    w->place = arena_array(arena, size_t, n + 1);
+    factor_queue_init(&w->open, arena, n);
     w->levels = arena_array(arena, struct wave_level, n + 1);
     w->queue = arena_array(arena, size_t, n + 1);
     w->queued = arena_array(arena, bool, n + 1);
@@ -539,7 +494,8 @@ void wave_init(struct wave *w, struct arena *arena, const struct factor_graph *g
 
 void wave_reset(struct wave *w, struct rng *rng, double noise)
 {
-    w->depth = w->trail_count = w->saved_count = w->heap_count = 0;
+    w->depth = w->trail_count = w->saved_count = 0;
+    factor_queue_clear(&w->open, w->graph->variable_count);
     for (size_t v = 0; v < w->graph->variable_count; v++) {
         struct wave_cell *cell = &w->cells[v];
         const size_t count = value_count(w->graph, v);
@@ -559,6 +515,6 @@ void wave_reset(struct wave *w, struct rng *rng, double noise)
         }
         add_looks(w, v);
         cell->entropy = entropy_of(w, cell, count);
-        heap_add(w, v);
+        file(w, v);
     }
 }

@@ -52,8 +52,7 @@ struct wave {
     const double *(*looks)[2];       /* by edge: for its a, for its b */
     struct wave_cell *cells;
     size_t blame_words;
-    size_t *heap, *place; /* uncollapsed variables, least entropy first; place in it */
-    size_t heap_count;
+    struct factor_queue open; /* uncollapsed variables by entropy */
     struct wave_level *levels;
     size_t depth;
     int64_t serial;
