@@ -17,7 +17,7 @@
 #include "agent/bench_solver.h"
 
 enum { RUNS_MIN = 3, RUNS_MAX = 200, RUNS_NS = 20000000, TEXT_BYTES_MAX = 1 << 20 };
-enum { QUADRATIC_MAX = 1000 }; /* variables, for solvers that choose an order in quadratic time */
+enum { PRESET_LAYERS_MAX = 1000 }; /* the preset is quadratic in time and memory */
 static const size_t arena_bytes_max = (size_t)8 << 30;
 static const double same_cost = 1e-9; /* relative: sums are made in different orders */
 
@@ -30,6 +30,7 @@ struct bench_args {
 
 #define SOLVERS(X)                                                                                 \
     X(EXACT, "exact", factor_solve)                                                                \
+    X(ELIMINATE, "elim", factor_eliminate)                                                         \
     X(BNB, "bnb", factor_bnb)                                                                      \
     X(BEAM, "beam", factor_beam)                                                                   \
     X(WFC, "wfc", factor_wfc)
@@ -53,7 +54,6 @@ struct measure {
     double us;
     double cost; /* INFINITY = none found */
     enum factor_claim claim;
-    bool skipped;
 };
 struct row {
     const struct bench_problem *problem;
@@ -123,16 +123,11 @@ static bool measure_row(const struct bench_problem *problem, struct row *row, st
     double bound = -INFINITY;
     *row = (struct row){.problem = problem, .optimum = -INFINITY};
     for (int i = 0; i < SOLVER_COUNT; i++) {
-        row->by[i].skipped =
-            problem->graph.variable_count > QUADRATIC_MAX && (i == SOLVER_BNB || i == SOLVER_BEAM);
-        if (row->by[i].skipped)
-            continue;
         row->by[i] = measure(&problem->graph, (enum solver)i, &bound);
         row->optimum = fmax(row->optimum, bound);
         row->proven = row->proven || row->by[i].claim == FACTOR_OPTIMAL;
     }
-    /* the preset is quadratic in time and memory */
-    return problem->hwwfc == NULL || problem->graph.variable_count > QUADRATIC_MAX ||
+    return problem->hwwfc == NULL || problem->graph.variable_count > PRESET_LAYERS_MAX ||
            measure_preset(row, err);
 }
 
@@ -170,10 +165,7 @@ static void put_row(struct buf *out, const struct row *row)
                graph->variable_count, values, row->optimum, row->proven ? " " : "?",
                row->problem->compile_us);
     for (int i = 0; i < SOLVER_COUNT; i++)
-        if (row->by[i].skipped)
-            buf_text(out, "         -         ");
-        else
-            put_measure(out, row, row->by[i].us, row->by[i].cost);
+        put_measure(out, row, row->by[i].us, row->by[i].cost);
     if (row->preset_us > 0)
         put_measure(out, row, row->preset_us, row->preset_cost);
     buf_char(out, '\n');
@@ -216,8 +208,6 @@ static void json_row(struct json_writer *w, const struct row *row)
     json_member_real(w, "graph_us", row->problem->compile_us);
     json_removals(w, &row->problem->graph);
     for (int i = 0; i < SOLVER_COUNT; i++) {
-        if (row->by[i].skipped)
-            continue;
         json_key(w, solvers[i].name);
         json_open_object(w);
         json_member_real(w, "us", row->by[i].us);

@@ -134,6 +134,7 @@ enum {
     FACTOR_BRUTE_STEPS = 1 << 24,     /* assignments */
     FACTOR_ELIMINATE_STEPS = 1 << 26, /* table entries times values; tables hold a tenth at most */
     FACTOR_BNB_STEPS = 1 << 23,       /* nodes */
+    FACTOR_BNB_ENTRIES = 1 << 30,     /* table entries that its dual bound reads */
     FACTOR_WFC_STEPS = 1 << 18        /* decisions */
 };
 
@@ -148,7 +149,8 @@ void factor_chain(struct arena *arena, const struct factor_graph *graph,
 /* Variable elimination in min-fill order on any graph.  UNKNOWN past the limit of states. */
 void factor_eliminate(struct arena *arena, const struct factor_graph *graph,
                       const struct factor_options *options, struct factor_result *out);
-/* Depth first with the bound of a spanning tree.  WITHIN when the limit ended it. */
+/* Depth first: on forests with the exact bound of the trees, else with the dual bound of the linear
+ * relaxation (dual_int.h has the source).  WITHIN when a limit ended it. */
 void factor_bnb(struct arena *arena, const struct factor_graph *graph,
                 const struct factor_options *options, struct factor_result *out);
 /* The same order and bound, the best `beam_width` partial assignments at a time. */

@@ -72,6 +72,23 @@ bool factor_reaches(double bound, double limit);
  * below `bound`. */
 void factor_claim_bound(struct factor_result *out, double bound, bool complete);
 
+/* Takes one variable's best value after the other while that helps; `costs` has room for the values
+ * of any variable. */
+void factor_polish(const struct factor_graph *graph, const struct factor_incident *incident,
+                   uint16_t *values, double *costs);
+
+/* Branch and bound with the dual bound, adding to what was collected; where it is not complete,
+ * nothing that was left out costs less than `bound`.  False, having done nothing, when the numbers
+ * are too large.  No domain is empty. */
+struct factor_bounded {
+    bool complete;
+    double bound;
+    int64_t nodes, entries;
+};
+bool factor_dual_search(struct arena *arena, const struct factor_graph *graph,
+                        struct factor_collector *collector, int64_t nodes_max,
+                        struct factor_bounded *out) MUST_USE;
+
 /*
  * The k best from finished dynamic programming: variables are fixed in an order, and the solver
  * says what each value of the next one adds to the least cost that is still possible.

@@ -102,30 +102,49 @@ static bool collect_incumbent(struct arena *arena, struct search *s)
     return found.claim != FACTOR_IMPOSSIBLE;
 }
 
+static bool is_forest(const struct factor_graph *graph, const struct factor_tree *tree)
+{
+    size_t links = 0;
+    for (size_t v = 0; v < graph->variable_count; v++)
+        links += tree->parent_edge[v] != SIZE_MAX;
+    return links == graph->edge_count;
+}
+
+static void search_tree(struct arena *arena, struct search *s, int64_t nodes_max,
+                        struct factor_bounded *out)
+{
+    const struct factor_graph *graph = s->graph;
+    size_t depth = 0;
+    s->levels = arena_array(arena, struct level, graph->variable_count + 1);
+    s->values = arena_array(arena, uint16_t, graph->variable_count + 1);
+    s->deltas = arena_array(arena, double, factor_values_most(graph));
+    for (size_t i = 0; i < graph->variable_count; i++)
+        s->levels[i].branches =
+            arena_array(arena, struct branch, value_count(graph, s->tree.order[i]) + 1);
+    out->complete = search_all(s, nodes_max, &depth);
+    out->bound = out->complete ? 0 : open_bound(s, depth);
+    out->nodes = s->nodes;
+}
+
 void factor_bnb(struct arena *arena, const struct factor_graph *graph,
                 const struct factor_options *options, struct factor_result *out)
 {
-    const size_t n = graph->variable_count;
     const int64_t nodes_max = options->steps_max > 0 ? options->steps_max : FACTOR_BNB_STEPS;
     struct search s = {.graph = graph};
-    size_t depth = 0;
-    bool complete = true;
+    struct factor_bounded bounded = {.complete = true};
     *out = (struct factor_result){.claim = FACTOR_UNKNOWN};
     factor_tree(arena, graph, &s.tree);
     factor_collect_init(&s.collector, arena, graph, options);
-    s.levels = arena_array(arena, struct level, n + 1);
-    s.values = arena_array(arena, uint16_t, n + 1);
-    s.deltas = arena_array(arena, double, factor_values_most(graph));
-    for (size_t i = 0; i < n; i++)
-        s.levels[i].branches =
-            arena_array(arena, struct branch, value_count(graph, s.tree.order[i]) + 1);
-    if (n == 0)
-        (void)factor_collect(&s.collector, s.values);
-    else if (s.tree.bound < INFINITY && collect_incumbent(arena, &s))
-        complete = search_all(&s, nodes_max, &depth);
+    if (graph->variable_count == 0)
+        (void)factor_collect(&s.collector, &(uint16_t){0});
+    else if (s.tree.bound < INFINITY && collect_incumbent(arena, &s) &&
+             (is_forest(graph, &s.tree) ||
+              !factor_dual_search(arena, graph, &s.collector, nodes_max, &bounded)))
+        search_tree(arena, &s, nodes_max, &bounded);
     factor_collect_finish(&s.collector, out);
-    out->counters.steps = s.nodes;
-    factor_claim_bound(out, complete ? 0 : open_bound(&s, depth), complete);
-    if (!complete)
+    out->counters.steps = bounded.nodes;
+    out->counters.moves = s.tree.moves + bounded.entries;
+    factor_claim_bound(out, bounded.bound, bounded.complete);
+    if (!bounded.complete)
         out->stopped = "more nodes than the limit";
 }
