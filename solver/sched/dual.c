@@ -160,19 +160,34 @@ void dual_undo(struct dual *d, const struct dual_mark *mark)
 
 /* ---- passes ---- */
 
-/* out[x] = min over y of table[x][y] + reduced[y], x being a value of `end` */
-static void least_beside(const struct factor_edge *edge, size_t end, const double *reduced,
-                         double *out)
+/* min over y of row[y] + reduced[y]; four minima at a time, which do not wait for each other */
+static double least_of_sum(const double *row, const double *reduced, size_t count)
+{
+    double lanes[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
+    size_t y = 0;
+    for (; y + 4 <= count; y += 4)
+        for (size_t i = 0; i < 4; i++) {
+            const double cost = row[y + i] + reduced[y + i];
+            lanes[i] = cost < lanes[i] ? cost : lanes[i];
+        }
+    for (; y < count; y++)
+        lanes[0] = row[y] + reduced[y] < lanes[0] ? row[y] + reduced[y] : lanes[0];
+    const double low = lanes[0] < lanes[1] ? lanes[0] : lanes[1];
+    const double high = lanes[2] < lanes[3] ? lanes[2] : lanes[3];
+    return low < high ? low : high;
+}
+
+/* d->taken[x] = min over y of table[x][y] + d->reduced[y], for the values x that v has left */
+static void least_beside(struct dual *d, const struct factor_edge *edge, size_t v)
 {
     const struct factor_table *table = edge->table;
-    if (end == edge->a) {
-        for (size_t x = 0; x < table->rows; x++) {
-            const double *row = &table->cost[x * table->columns];
-            double least = INFINITY;
-            for (size_t y = 0; y < table->columns; y++)
-                least = row[y] + reduced[y] < least ? row[y] + reduced[y] : least;
-            out[x] = least;
-        }
+    const double *own = d->own[v], *reduced = d->reduced;
+    double *out = d->taken;
+    if (v == edge->a) {
+        for (size_t x = 0; x < table->rows; x++)
+            if (own[x] < INFINITY)
+                out[x] = least_of_sum(&table->cost[x * table->columns], reduced, table->columns);
+        d->entries += (int64_t)(d->count[v] * table->columns);
         return;
     }
     for (size_t x = 0; x < table->columns; x++)
@@ -184,6 +199,7 @@ static void least_beside(const struct factor_edge *edge, size_t end, const doubl
         for (size_t x = 0; x < table->columns; x++)
             out[x] = row[x] + base < out[x] ? row[x] + base : out[x];
     }
+    d->entries += (int64_t)(d->count[edge->a] * table->columns);
 }
 
 /* Moves to v what its values must pay on the edge, above the least of them; values that the other
@@ -196,8 +212,7 @@ static void take(struct dual *d, size_t edge, size_t v)
     const double *from = moved_to(d, edge, other);
     for (size_t y = 0; y < value_count(d->graph, other); y++)
         d->reduced[y] = d->own[other][y] == INFINITY ? (double)INFINITY : -from[y];
-    least_beside(own, v, d->reduced, d->taken);
-    d->entries += (int64_t)(own->table->rows * own->table->columns);
+    least_beside(d, own, v);
     for (size_t x = 0; x < count; x++) {
         if (d->own[v][x] == INFINITY)
             continue;
@@ -307,6 +322,15 @@ static int compare_sizes(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+void dual_region_all(struct dual *d)
+{
+    d->region_count = d->graph->variable_count;
+    for (size_t v = 0; v < d->region_count; v++) {
+        d->region[v] = v;
+        d->in_region[v] = true;
+    }
+}
+
 void dual_region(struct dual *d, size_t variable, size_t most)
 {
     for (size_t i = 0; i < d->region_count; i++)
@@ -336,7 +360,7 @@ static double reduced_cost(const struct dual *d, size_t edge, size_t v, size_t v
            moved_to(d, edge, other_end(own, v))[other];
 }
 
-static double reduced_unary(const struct dual *d, size_t v, size_t value)
+double dual_unary(const struct dual *d, size_t v, size_t value)
 {
     double cost = d->own[v][value];
     for (size_t i = d->incident.start[v]; i < d->incident.start[v + 1]; i++)
@@ -349,7 +373,7 @@ uint16_t dual_cheapest(const struct dual *d, size_t variable)
     double least = INFINITY;
     size_t best = 0;
     for (size_t x = 0; x < value_count(d->graph, variable); x++) {
-        const double cost = reduced_unary(d, variable, x);
+        const double cost = dual_unary(d, variable, x);
         if (cost < least) {
             least = cost;
             best = x;
@@ -365,7 +389,7 @@ bool dual_decode(const struct dual *d, uint16_t *values)
         for (size_t x = 0; x < value_count(d->graph, v); x++) {
             if (d->own[v][x] == INFINITY)
                 continue;
-            double cost = reduced_unary(d, v, x);
+            double cost = dual_unary(d, v, x);
             for (size_t i = d->incident.start[v]; i < d->incident.start[v + 1]; i++) {
                 const size_t edge = d->incident.list[i];
                 const size_t other = other_end(&d->graph->edges[edge], v);
@@ -385,7 +409,7 @@ bool dual_decode(const struct dual *d, uint16_t *values)
 
 double dual_excess(const struct dual *d, const uint16_t *values, size_t variable)
 {
-    double excess = reduced_unary(d, variable, values[variable]) - d->node_least[variable];
+    double excess = dual_unary(d, variable, values[variable]) - d->node_least[variable];
     for (size_t i = d->incident.start[variable]; i < d->incident.start[variable + 1]; i++) {
         const size_t edge = d->incident.list[i];
         const size_t other = other_end(&d->graph->edges[edge], variable);
@@ -467,11 +491,9 @@ bool dual_init(struct arena *arena, const struct factor_graph *graph, struct dua
     d->removals = arena_array(arena, struct dual_removal, d->removal_room);
     d->saves = arena_array(arena, struct dual_saved, d->save_room);
     d->saved = arena_array(arena, double, d->saved_room);
-    for (size_t v = 0; v < n; v++) {
+    for (size_t v = 0; v < n; v++)
         fill_variable(d, v);
-        d->region[d->region_count++] = v;
-        d->in_region[v] = true;
-    }
+    dual_region_all(d);
     for (size_t i = 0; i < m; i++)
         fill_edge(d, i);
     add_up(d);

@@ -65,7 +65,9 @@ struct dual {
 bool dual_init(struct arena *arena, const struct factor_graph *graph, struct dual *out) MUST_USE;
 /* What every assignment of the values that are left costs at least. */
 double dual_bound(const struct dual *d);
-/* The variables nearest to one, at most `most` of them with a choice; SIZE_MAX: all. */
+/* What passes visit: all variables, as after dual_init; or the at most `most` nearest to one that
+ * have a choice. */
+void dual_region_all(struct dual *d);
 void dual_region(struct dual *d, size_t variable, size_t most);
 /* One pass forward and one backward over the region; values that cannot be part of an assignment
  * below `limit` go.  False when a variable has none left or the bound reaches the limit. */
@@ -75,6 +77,8 @@ bool dual_pass(struct dual *d, double limit) MUST_USE;
 bool dual_decode(const struct dual *d, uint16_t *values) MUST_USE;
 /* How far an assignment is above the minima at one variable and half its edges. */
 double dual_excess(const struct dual *d, const uint16_t *values, size_t variable);
+/* b */
+double dual_unary(const struct dual *d, size_t variable, size_t value);
 /* The value of least b. */
 uint16_t dual_cheapest(const struct dual *d, size_t variable);
 void dual_remove(struct dual *d, size_t variable, size_t value);
@@ -87,5 +91,8 @@ struct dual_mark {
 };
 struct dual_mark dual_mark(struct dual *d, int64_t level);
 void dual_undo(struct dual *d, const struct dual_mark *mark);
+
+/* b and r as a graph of their own, removed values forbidden; false where that would be large. */
+bool dual_graph(struct arena *arena, const struct dual *d, struct factor_graph *out) MUST_USE;
 
 #endif

@@ -134,7 +134,7 @@ enum {
     FACTOR_BRUTE_STEPS = 1 << 24,     /* assignments */
     FACTOR_ELIMINATE_STEPS = 1 << 26, /* table entries times values; tables hold a tenth at most */
     FACTOR_BNB_STEPS = 1 << 23,       /* nodes */
-    FACTOR_BNB_ENTRIES = 1 << 30,     /* table entries that its dual bound reads */
+    FACTOR_BNB_ENTRIES = 1 << 29,     /* table entries that its dual bound reads */
     FACTOR_WFC_STEPS = 1 << 18        /* decisions */
 };
 

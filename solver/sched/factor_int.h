@@ -123,4 +123,22 @@ void factor_tree(struct arena *arena, const struct factor_graph *graph, struct f
 void factor_tree_deltas(const struct factor_graph *graph, const struct factor_tree *tree, size_t at,
                         const uint16_t *values, double *out);
 
+/* True when the tree has all edges: the bound is exact. */
+bool factor_tree_is_graph(const struct factor_graph *graph, const struct factor_tree *tree);
+/* Beam search along a tree of the graph. */
+void factor_beam_tree(struct arena *arena, const struct factor_graph *graph,
+                      const struct factor_tree *tree, const struct factor_options *options,
+                      struct factor_result *out);
+
+/* The graph that some passes of the dual leave.  False where numbers or tables are too large; no
+ * domain is empty. */
+struct factor_reduced {
+    struct factor_graph graph;
+    bool possible;   /* else propagation left a variable without a value, and there is no graph */
+    double rounding; /* how far a bound in it may be over one in the original */
+    int64_t entries; /* of tables, read on the way */
+};
+bool factor_dual_reduce(struct arena *arena, const struct factor_graph *graph,
+                        struct factor_reduced *out) MUST_USE;
+
 #endif

@@ -178,3 +178,11 @@ void factor_tree_deltas(const struct factor_graph *graph, const struct factor_tr
                 out[x] += pair_cost(edge, v, x, values[other]) - tree->edge_least[number][x];
     }
 }
+
+bool factor_tree_is_graph(const struct factor_graph *graph, const struct factor_tree *tree)
+{
+    size_t links = 0;
+    for (size_t v = 0; v < graph->variable_count; v++)
+        links += tree->parent_edge[v] != SIZE_MAX;
+    return links == graph->edge_count;
+}

@@ -1,6 +1,8 @@
 /*
  * Beam search: the variables in the order of factor_tree.c, of all partial assignments the ones of
- * least bound.  As the bound is exact on trees, there it finds the optimum at width 1.
+ * least bound.  As the bound is exact on trees, there it finds the optimum at width 1.  On other
+ * graphs the costs are those that the dual leaves (dual_graph.c): what is off the tree then counts
+ * for most of what it costs.
  *
  * Partial assignments share their beginnings: each holds one value and the one that it extends.
  * What a variable's neighbours took is found by jumps: a node's jump leads so far up that any
@@ -12,6 +14,7 @@
 #include "solver/sched/factor_int.h"
 
 enum { BEAM_WIDTH = 64, BEAM_WIDTH_MAX = 1 << 16 };
+static const double rounding_share = 1e-9;
 
 struct partial {
     double bound;
@@ -141,16 +144,16 @@ static void extend(struct beam *b, size_t at, size_t width)
             extend_by(b->arena, b->offers[i].parent, b->offers[i].bound, b->offers[i].value);
 }
 
-void factor_beam(struct arena *arena, const struct factor_graph *graph,
-                 const struct factor_options *options, struct factor_result *out)
+void factor_beam_tree(struct arena *arena, const struct factor_graph *graph,
+                      const struct factor_tree *tree, const struct factor_options *options,
+                      struct factor_result *out)
 {
     const size_t n = graph->variable_count;
     size_t width = options->beam_width == 0 ? BEAM_WIDTH : options->beam_width;
-    struct beam b = {.arena = arena, .graph = graph, .dropped = INFINITY};
+    struct beam b = {.arena = arena, .graph = graph, .tree = *tree, .dropped = INFINITY};
     struct factor_collector collector;
     width = width > BEAM_WIDTH_MAX ? BEAM_WIDTH_MAX : width;
     *out = (struct factor_result){.claim = FACTOR_UNKNOWN};
-    factor_tree(arena, graph, &b.tree);
     factor_collect_init(&collector, arena, graph, options);
     b.values = arena_array(arena, uint16_t, n + 1);
     b.deltas = arena_array(arena, double, factor_values_most(graph));
@@ -177,4 +180,46 @@ void factor_beam(struct arena *arena, const struct factor_graph *graph,
                        complete);
     if (!complete)
         out->stopped = "more partial assignments than the beam is wide";
+}
+
+/* The same assignments at the costs of the graph itself.  What the reduced one proves holds up to
+ * the rounding of its costs: a tiny share of the cost, or it is no proof. */
+static void take_reduced(struct arena *arena, const struct factor_graph *graph,
+                         const struct factor_options *options, const struct factor_result *found,
+                         double rounding, struct factor_result *out)
+{
+    struct factor_collector collector;
+    *out = *found;
+    factor_collect_init(&collector, arena, graph, options);
+    for (size_t i = 0; i < found->count; i++)
+        (void)factor_collect(&collector, found->best[i].values);
+    factor_collect_finish(&collector, out);
+    const double cost = out->count > 0 ? out->best[0].cost : (double)INFINITY;
+    const bool proven =
+        found->stopped == NULL && (out->count == 0 || rounding <= rounding_share * fabs(cost));
+    factor_claim_bound(out, found->bound - rounding, proven);
+    if (!proven && out->stopped == NULL)
+        out->stopped = "the rounding of large costs";
+}
+
+void factor_beam(struct arena *arena, const struct factor_graph *graph,
+                 const struct factor_options *options, struct factor_result *out)
+{
+    struct factor_reduced reduced;
+    struct factor_tree tree;
+    factor_tree(arena, graph, &tree);
+    if (factor_tree_is_graph(graph, &tree) || tree.bound == INFINITY ||
+        !factor_dual_reduce(arena, graph, &reduced)) {
+        factor_beam_tree(arena, graph, &tree, options, out);
+        return;
+    }
+    if (!reduced.possible) {
+        *out = (struct factor_result){.claim = FACTOR_IMPOSSIBLE, .bound = INFINITY};
+        return;
+    }
+    struct factor_result found;
+    factor_tree(arena, &reduced.graph, &tree);
+    factor_beam_tree(arena, &reduced.graph, &tree, options, &found);
+    take_reduced(arena, graph, options, &found, reduced.rounding, out);
+    out->counters.moves += reduced.entries;
 }

@@ -1,5 +1,6 @@
 /*
- * Branch and bound, and beam search: one order, one bound (factor_tree.c), two ways through.
+ * Branch and bound: on forests here, with the exact bound of factor_tree.c; other graphs are
+ * solve_dual.c's.
  *
  * Depth first starts from what WFC finds, takes the values of a variable by rising bound and drops
  * what cannot beat the worst kept assignment.  The beam fixes the variables in the same order and
@@ -102,14 +103,6 @@ static bool collect_incumbent(struct arena *arena, struct search *s)
     return found.claim != FACTOR_IMPOSSIBLE;
 }
 
-static bool is_forest(const struct factor_graph *graph, const struct factor_tree *tree)
-{
-    size_t links = 0;
-    for (size_t v = 0; v < graph->variable_count; v++)
-        links += tree->parent_edge[v] != SIZE_MAX;
-    return links == graph->edge_count;
-}
-
 static void search_tree(struct arena *arena, struct search *s, int64_t nodes_max,
                         struct factor_bounded *out)
 {
@@ -138,7 +131,7 @@ void factor_bnb(struct arena *arena, const struct factor_graph *graph,
     if (graph->variable_count == 0)
         (void)factor_collect(&s.collector, &(uint16_t){0});
     else if (s.tree.bound < INFINITY && collect_incumbent(arena, &s) &&
-             (is_forest(graph, &s.tree) ||
+             (factor_tree_is_graph(graph, &s.tree) ||
               !factor_dual_search(arena, graph, &s.collector, nodes_max, &bounded)))
         search_tree(arena, &s, nodes_max, &bounded);
     factor_collect_finish(&s.collector, out);
