@@ -6,7 +6,7 @@
 #include "solver/sched/factor_int.h"
 
 /* TUNING: some milliseconds each. */
-enum { ELIMINATE_SMALL = 1 << 20, BNB_SMALL = 256 };
+enum { ELIMINATE_SMALL = 1 << 20, ELIMINATE_SMALL_EACH = 1 << 12, BNB_SMALL = 256 };
 
 /* Both legal and by one bound: the cheaper one's assignments. */
 static void take_cheaper(struct factor_result *own, const struct factor_result *other)
@@ -28,7 +28,9 @@ static bool solve_small(struct arena *arena, const struct factor_graph *graph,
                         const struct factor_options *options, struct factor_result *out)
 {
     struct factor_options small = *options;
-    small.steps_max = less(options->steps_max, ELIMINATE_SMALL);
+    small.steps_max =
+        less(options->steps_max,
+             ELIMINATE_SMALL + ELIMINATE_SMALL_EACH * (int64_t)graph->variable_count);
     factor_eliminate(arena, graph, &small, out);
     if (out->stopped == NULL)
         return true;

@@ -97,7 +97,7 @@ static void save(struct wave *w, size_t v)
 {
     struct wave_cell *cell = &w->cells[v];
     const size_t values = value_count(w->graph, v);
-    const size_t words = cell->words + values + w->blame_words;
+    const size_t words = cell->words + values;
     if (!w->hard || w->depth == 0 || cell->saved == w->levels[w->depth - 1].serial)
         return;
     cell->saved = w->levels[w->depth - 1].serial;
@@ -116,9 +116,8 @@ static void save(struct wave *w, size_t v)
     uint64_t *to = &w->saved_words[w->saved_count];
     memcpy(to, cell->alive, cell->words * sizeof(*to));
     memcpy(to + cell->words, cell->scores, values * sizeof(*to));
-    memcpy(to + cell->words + values, cell->blame, w->blame_words * sizeof(*to));
-    w->trail[w->trail_count++] =
-        (struct wave_record){v, cell->count, cell->entropy, cell->collapsed, w->saved_count};
+    w->trail[w->trail_count++] = (struct wave_record){
+        v, cell->count, cell->entropy, cell->collapsed, cell->blame, w->saved_count};
     w->saved_count += words;
 }
 
@@ -129,7 +128,7 @@ static void restore(struct wave *w, const struct wave_record *record)
     const uint64_t *from = &w->saved_words[record->data];
     memcpy(cell->alive, from, cell->words * sizeof(*from));
     memcpy(cell->scores, from + cell->words, values * sizeof(*from));
-    memcpy(cell->blame, from + cell->words + values, w->blame_words * sizeof(*from));
+    cell->blame = record->blame;
     cell->count = record->count;
     cell->entropy = record->entropy;
     if (!record->collapsed)
@@ -191,8 +190,7 @@ static bool revise(struct wave *w, size_t edge_number, size_t from, size_t to)
     if (removed == 0)
         return true;
     w->counters->removals += (int64_t)removed;
-    for (size_t i = 0; i < w->blame_words; i++)
-        cell->blame[i] |= w->cells[from].blame[i];
+    cell->blame = wave_blame_both(w, cell->blame, w->cells[from].blame);
     if (cell->count == 0)
         return false;
     if (!cell->collapsed)
@@ -260,7 +258,7 @@ void wave_collapse(struct wave *w, size_t variable, uint16_t value)
     cell->collapsed = true;
     factor_queue_remove(&w->open, variable);
     if (w->hard)
-        set_bit(cell->blame, w->depth - 1);
+        cell->blame = wave_blame_both(w, cell->blame, wave_blame_level(w, w->depth - 1));
     add_scores(w, variable, value);
     if (w->hard)
         enqueue(w, variable);
@@ -274,23 +272,18 @@ void wave_collapse(struct wave *w, size_t variable, uint16_t value)
 
 bool wave_backjump(struct wave *w, size_t *empty)
 {
-    uint64_t *blame = arena_array(w->arena, uint64_t, w->blame_words + 1);
-    size_t deepest = w->depth;
-    memcpy(blame, w->cells[*empty].blame, w->blame_words * sizeof(*blame));
-    while (deepest > 0 && !has_bit(blame, deepest - 1))
-        deepest--;
-    if (deepest == 0)
+    struct wave_blame *blame = w->cells[*empty].blame;
+    if (blame == NULL)
         return false;
+    const size_t deepest = blame->deepest;
     const struct wave_level guilty = w->levels[deepest - 1];
     while (w->depth >= deepest)
         undo_level(w);
-    clear_bit(blame, deepest - 1);
     struct wave_cell *cell = &w->cells[guilty.variable];
     save(w, guilty.variable);
     clear_bit(cell->alive, guilty.value);
     cell->count--;
-    for (size_t i = 0; i < w->blame_words; i++)
-        cell->blame[i] |= blame[i];
+    cell->blame = wave_blame_both(w, cell->blame, wave_blame_below(w, blame, deepest - 1));
     *empty = guilty.variable;
     if (cell->count == 0)
         return wave_backjump(w, empty);
@@ -474,13 +467,13 @@ void wave_init(struct wave *w, struct arena *arena, const struct factor_graph *g
     w->masks = arena_array(arena, const struct wave_masks *, graph->edge_count + 1);
     fill_masks(w);
     fill_looks(w);
-    w->blame_words = w->hard ? words_of(n) : 0;
     w->cells = arena_array(arena, struct wave_cell, n + 1);
     factor_queue_init(&w->open, arena, n);
     w->levels = arena_array(arena, struct wave_level, n + 1);
     w->queue = arena_array(arena, size_t, n + 1);
     w->queued = arena_array(arena, bool, n + 1);
-    w->trail_room = w->saved_room = 1024;
+    w->trail_room = w->saved_room = w->cut_room = 1024;
+    w->cuts = arena_array(arena, struct wave_cut, w->hard ? w->cut_room : 1);
     w->trail = arena_array(arena, struct wave_record, w->hard ? w->trail_room : 1);
     w->saved_words = arena_array(arena, uint64_t, w->hard ? w->saved_room : 1);
     for (size_t v = 0; v < n; v++) {
@@ -488,7 +481,6 @@ void wave_init(struct wave *w, struct arena *arena, const struct factor_graph *g
         cell->words = words_of(value_count(graph, v));
         cell->alive = arena_array(arena, uint64_t, cell->words + 1);
         cell->scores = arena_array(arena, double, value_count(graph, v) + 1);
-        cell->blame = arena_array(arena, uint64_t, w->blame_words + 1);
     }
 }
 
@@ -500,7 +492,7 @@ void wave_reset(struct wave *w, struct rng *rng, double noise)
         struct wave_cell *cell = &w->cells[v];
         const size_t count = value_count(w->graph, v);
         memset(cell->alive, 0, cell->words * sizeof(*cell->alive));
-        memset(cell->blame, 0, w->blame_words * sizeof(*cell->blame));
+        cell->blame = NULL;
         memcpy(cell->scores, w->graph->variables[v].unary, count * sizeof(*cell->scores));
         cell->count = 0;
         cell->collapsed = false;

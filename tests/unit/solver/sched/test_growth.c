@@ -10,9 +10,10 @@ static const size_t arena_bytes_max = (size_t)4 << 30;
 enum { SHORT = 500, LONG = 4000, VALUES = 8 };
 static const double growth_most = 1.6; /* log 4000 / log 500 = 1.33 */
 
-enum growth { REPEATED, OWN_COSTS, FORBIDDEN, TREE, SKIPS, SHAPE_COUNT };
-static const char *const shape_names[] = {"repeated chain", "chain", "chain with forbidden pairs",
-                                          "tree", "chain with skips"};
+enum growth { REPEATED, OWN_COSTS, FORBIDDEN, TREE, SKIPS, HUB, SHAPE_COUNT };
+static const char *const shape_names[] = {
+    "repeated chain",   "chain",           "chain with forbidden pairs", "tree",
+    "chain with skips", "chain with a hub"};
 
 static struct factor_graph make_graph(struct arena *arena, enum growth shape, size_t n)
 {
@@ -42,6 +43,9 @@ static struct factor_graph make_graph(struct arena *arena, enum growth shape, si
         if (shape == SKIPS && v >= 3 && v % 4 == 3)
             edges[count++] = (struct factor_edge){
                 v - 3, v, factor_table(arena, VALUES, VALUES, random_entry, &context)};
+        if (shape == HUB && v >= 4 && v % 4 == 0)
+            edges[count++] = (struct factor_edge){
+                0, v, factor_table(arena, VALUES, VALUES, random_entry, &context)};
     }
     return (struct factor_graph){variables, n, edges, count};
 }
