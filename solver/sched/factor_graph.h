@@ -128,6 +128,7 @@ struct factor_options {
     size_t beam_width; /* 0 = 64 */
     uint64_t seed;     /* of wfc: 0 = no noise in the first descent */
     int64_t restarts;  /* of wfc: descents beyond the first that finds something */
+    bool by_count;     /* of wfc: the variable of fewest values next, not of least entropy */
 };
 /* TUNING: about a second each on the machine of README's table. */
 enum {

@@ -28,9 +28,8 @@ static bool solve_small(struct arena *arena, const struct factor_graph *graph,
                         const struct factor_options *options, struct factor_result *out)
 {
     struct factor_options small = *options;
-    small.steps_max =
-        less(options->steps_max,
-             ELIMINATE_SMALL + ELIMINATE_SMALL_EACH * (int64_t)graph->variable_count);
+    small.steps_max = less(options->steps_max,
+                           ELIMINATE_SMALL + ELIMINATE_SMALL_EACH * (int64_t)graph->variable_count);
     factor_eliminate(arena, graph, &small, out);
     if (out->stopped == NULL)
         return true;

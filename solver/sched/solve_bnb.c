@@ -3,9 +3,7 @@
  * solve_dual.c's.
  *
  * Depth first starts from what WFC finds, takes the values of a variable by rising bound and drops
- * what cannot beat the worst kept assignment.  The beam fixes the variables in the same order and
- * keeps the partial assignments of least bound; as the bound is exact on trees, there it finds the
- * optimum at width 1.
+ * what cannot beat the worst kept assignment.
  */
 #include <math.h>
 #include <stdlib.h>

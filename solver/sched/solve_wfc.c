@@ -105,6 +105,7 @@ void factor_wfc(struct arena *arena, const struct factor_graph *graph,
     double *costs = arena_array(arena, double, most);
     factor_collect_init(&collector, arena, graph, options);
     wave_init(&w, arena, graph, &out->counters);
+    w.by_count = options->by_count;
     rng_init(&rng, options->seed);
     for (double noise = options->seed == 0 ? 0 : restart_noise;; noise = restart_noise) {
         wave_reset(&w, &rng, noise);

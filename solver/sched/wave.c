@@ -45,7 +45,8 @@ static void clear_bit(uint64_t *set, size_t bit)
 
 static void file(struct wave *w, size_t v)
 {
-    factor_queue_set(&w->open, v, (struct factor_key){w->cells[v].entropy, 0});
+    const double key = w->by_count ? (double)w->cells[v].count : w->cells[v].entropy;
+    factor_queue_set(&w->open, v, (struct factor_key){key, 0});
 }
 
 size_t wave_least(const struct wave *w)

@@ -67,7 +67,8 @@ struct wave {
     const struct wave_masks **masks; /* by edge; NULL = all pairs are allowed */
     const double *(*looks)[2];       /* by edge: for its a, for its b */
     struct wave_cell *cells;
-    struct factor_queue open; /* uncollapsed variables by entropy */
+    struct factor_queue open; /* uncollapsed variables by entropy, or by values that are left */
+    bool by_count;
     struct wave_level *levels;
     size_t depth;
     int64_t serial;
