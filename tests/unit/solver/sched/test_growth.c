@@ -35,11 +35,11 @@ static struct factor_graph make_graph(struct arena *arena, enum growth shape, si
         if (v == 0)
             continue;
         const size_t up = shape == TREE ? rng_below(&rng, (uint32_t)(v < 10 ? v : 10)) + 1 : 1;
-        edges[count++] =
-            (struct factor_edge){v - up, v,
-                                 shape == REPEATED && v > 2
-                                     ? edges[count - 2].table
-                                     : factor_table(arena, VALUES, VALUES, random_entry, &context)};
+        const struct factor_table *table =
+            shape == REPEATED && v > 2
+                ? edges[v - 3].table
+                : factor_table(arena, VALUES, VALUES, random_entry, &context);
+        edges[count++] = (struct factor_edge){v - up, v, table};
         if (shape == SKIPS && v >= 3 && v % 4 == 3)
             edges[count++] = (struct factor_edge){
                 v - 3, v, factor_table(arena, VALUES, VALUES, random_entry, &context)};
