@@ -4,8 +4,10 @@
  * A variable is eliminated by minimising over its values all costs that mention it; what is left is
  * a message, a table over its remaining neighbours.  The order is min-fill: next is the variable
  * whose neighbours need the fewest new links among each other, of equals the one of the smallest
- * message, then the first.  Tables are counted before any is made: past the limit the search is not
- * begun, and the count is reported.
+ * message, then the first; past FILL_LINKS_MAX neighbours all links count as missing, since the
+ * message would be too large anyway.  After a step those are counted anew whose neighbours changed:
+ * the variable's, and those beside both ends of a new link.  Tables are counted before any is made:
+ * past the limit the search is not begun, and the count is reported.
  *
  * Invariant: a bucket's message has the bucket's least cost for each assignment of its scope, made
  * by bucket_costs(), which is also what the way back uses; so the best value's delta is exactly 0.
@@ -14,6 +16,8 @@
 #include <string.h>
 
 #include "solver/sched/factor_int.h"
+
+enum { FILL_LINKS_MAX = 64 };
 
 /* Sparse sets of variables: sorted lists of neighbours. */
 struct links {
@@ -36,13 +40,15 @@ struct bucket {
 struct eliminator {
     struct arena *arena;
     const struct factor_graph *graph;
-    struct links *links; /* by variable, among those not eliminated yet */
-    int64_t *fill;       /* by variable; -1 = to be counted */
-    bool *gone;
+    struct links *links;      /* by variable, among those not eliminated yet */
+    struct factor_queue open; /* by fill, then size of the message */
+    size_t *stale;            /* variables to be counted anew, each once */
+    size_t stale_count;
+    bool *is_stale;
     size_t *rank; /* by variable: place in the order */
     struct bucket *buckets;
     double *costs; /* by value */
-    int64_t states, steps, states_largest;
+    int64_t states, steps, moves, states_largest;
 };
 
 /* ---- order ---- */
@@ -60,10 +66,11 @@ static bool links_has(const struct links *links, size_t v)
     return low < links->count && links->list[low] == v;
 }
 
-static void links_add(struct arena *arena, struct links *links, size_t v)
+/* False when it is there already. */
+static bool links_add(struct arena *arena, struct links *links, size_t v)
 {
     if (links_has(links, v))
-        return;
+        return false;
     if (links->count == links->room) {
         links->room = links->room == 0 ? 4 : 2 * links->room;
         size_t *larger = arena_array(arena, size_t, links->room);
@@ -77,6 +84,7 @@ static void links_add(struct arena *arena, struct links *links, size_t v)
         at--;
     }
     links->list[at] = v;
+    return true;
 }
 
 static void links_remove(struct links *links, size_t v)
@@ -88,57 +96,75 @@ static void links_remove(struct links *links, size_t v)
     links->count = kept;
 }
 
-static int64_t count_fill(const struct eliminator *e, size_t v)
+static double count_fill(struct eliminator *e, size_t v)
 {
     const struct links *own = &e->links[v];
     int64_t missing = 0;
+    if (own->count > FILL_LINKS_MAX)
+        return 0.5 * (double)own->count * (double)(own->count - 1);
     for (size_t i = 0; i < own->count; i++)
         for (size_t k = i + 1; k < own->count; k++)
             missing += !links_has(&e->links[own->list[i]], own->list[k]);
-    return missing;
+    e->moves += (int64_t)(own->count * own->count);
+    return (double)missing;
 }
 
 static double message_size(const struct eliminator *e, size_t v)
 {
     double size = 1;
-    for (size_t i = 0; i < e->links[v].count; i++)
+    for (size_t i = 0; i < e->links[v].count && size < INFINITY; i++)
         size *= (double)value_count(e->graph, e->links[v].list[i]);
     return size;
 }
 
+static void mark_stale(struct eliminator *e, size_t v)
+{
+    if (e->is_stale[v])
+        return;
+    e->is_stale[v] = true;
+    e->stale[e->stale_count++] = v;
+}
+
 static size_t choose(struct eliminator *e)
 {
-    size_t best = SIZE_MAX;
-    for (size_t v = 0; v < e->graph->variable_count; v++) {
-        if (e->gone[v])
-            continue;
-        if (e->fill[v] < 0)
-            e->fill[v] = count_fill(e, v);
-        if (best == SIZE_MAX || e->fill[v] < e->fill[best] ||
-            (e->fill[v] == e->fill[best] && message_size(e, v) < message_size(e, best)))
-            best = v;
+    while (e->stale_count > 0) {
+        const size_t v = e->stale[--e->stale_count];
+        e->is_stale[v] = false;
+        factor_queue_set(&e->open, v, (struct factor_key){count_fill(e, v), message_size(e, v)});
     }
+    const size_t best = factor_queue_first(&e->open);
+    factor_queue_remove(&e->open, best);
     return best;
 }
 
-/* Links the neighbours of v with each other; what changed is counted again. */
+/* a and b are linked now: one link less is missing beside each that is linked with both. */
+static void mark_between(struct eliminator *e, size_t a, size_t b)
+{
+    const bool fewer = e->links[a].count <= e->links[b].count;
+    const struct links *few = &e->links[fewer ? a : b], *more = &e->links[fewer ? b : a];
+    for (size_t i = 0; i < few->count; i++)
+        if (links_has(more, few->list[i]))
+            mark_stale(e, few->list[i]);
+    e->moves += (int64_t)few->count;
+}
+
+/* Links the neighbours of v with each other. */
 static void take_out(struct eliminator *e, size_t v)
 {
     const struct links own = e->links[v];
-    e->gone[v] = true;
     for (size_t i = 0; i < own.count; i++) {
-        struct links *other = &e->links[own.list[i]];
-        links_remove(other, v);
-        for (size_t k = 0; k < own.count; k++)
-            if (k != i)
-                links_add(e->arena, other, own.list[k]);
+        e->moves += (int64_t)e->links[own.list[i]].count;
+        links_remove(&e->links[own.list[i]], v);
+        mark_stale(e, own.list[i]);
     }
-    for (size_t i = 0; i < own.count; i++) {
-        const struct links *other = &e->links[own.list[i]];
-        e->fill[own.list[i]] = -1;
-        for (size_t k = 0; k < other->count; k++)
-            e->fill[other->list[k]] = -1;
-    }
+    for (size_t i = 0; i < own.count; i++)
+        for (size_t k = i + 1; k < own.count; k++) {
+            const size_t a = own.list[i], b = own.list[k];
+            if (!links_add(e->arena, &e->links[a], b))
+                continue;
+            links_add(e->arena, &e->links[b], a);
+            mark_between(e, a, b);
+        }
 }
 
 /* The scope is put in order later, when all ranks are known; false past the limit. */
@@ -302,8 +328,9 @@ static bool plan(struct eliminator *e, const struct factor_options *options)
     double steps = 0;
     size_t most = 1;
     e->links = arena_array(e->arena, struct links, n + 1);
-    e->fill = arena_array(e->arena, int64_t, n + 1);
-    e->gone = arena_array(e->arena, bool, n + 1);
+    e->stale = arena_array(e->arena, size_t, n + 1);
+    e->is_stale = arena_array(e->arena, bool, n + 1);
+    factor_queue_init(&e->open, e->arena, n);
     e->rank = arena_array(e->arena, size_t, n + 1);
     e->buckets = arena_array(e->arena, struct bucket, n + 1);
     for (size_t i = 0; i < e->graph->edge_count; i++) {
@@ -311,7 +338,7 @@ static bool plan(struct eliminator *e, const struct factor_options *options)
         links_add(e->arena, &e->links[e->graph->edges[i].b], e->graph->edges[i].a);
     }
     for (size_t v = 0; v < n; v++) {
-        e->fill[v] = -1;
+        mark_stale(e, v);
         most = value_count(e->graph, v) > most ? value_count(e->graph, v) : most;
     }
     e->costs = arena_array(e->arena, double, most);
@@ -344,7 +371,9 @@ void factor_eliminate(struct arena *arena, const struct factor_graph *graph,
     struct eliminator e = {.arena = arena, .graph = graph};
     struct factor_collector collector;
     *out = (struct factor_result){.claim = FACTOR_UNKNOWN, .bound = -INFINITY};
-    if (!plan(&e, options)) {
+    const bool fits = plan(&e, options);
+    out->counters.moves = e.moves + e.open.moves;
+    if (!fits) {
         out->stopped = "more table entries than the limit";
         out->counters.states = e.states_largest;
         return;
