@@ -197,6 +197,8 @@ static bool find_squares(struct analysis *a, size_t s)
         return false;
     split(a, s, factors.at[square].term, &element, &centre);
     bool centred = !term_is_number(centre, &number);
+    if (!centred && (number < 0 || number > 0))
+        return false;
     struct same_row row = {a, s, element};
     for (size_t i = 0; i < factors.count; i++)
         if (is_range(factors.at[i].term))
@@ -218,8 +220,8 @@ static bool find_squares(struct analysis *a, size_t s)
 bool has_moments(const struct analysis *a, size_t s)
 {
     enum reduce_op op = a->op->stmts[s].reduce;
-    return structure_with(a, s, STRUCTURE_MERGEABLE_STATISTICS) != OP_NONE &&
-           op != REDUCE_ARGMAX && op != REDUCE_ARGMIN;
+    return structure_with(a, s, STRUCTURE_MERGEABLE_STATISTICS) != OP_NONE && op != REDUCE_ARGMAX &&
+           op != REDUCE_ARGMIN;
 }
 
 /* ---- one statistic ---- */
@@ -408,9 +410,9 @@ static bool is_exp(const struct term *term)
     return term->kind == TERM_CALL && term->op == EXPR_EXP && term->reads;
 }
 
-static bool is_gathered(const struct term *term)
+static bool is_gathered(const struct analysis *a, const struct term *term)
 {
-    for (size_t i = 0; term->kind == TERM_READ && i < term->count; i++)
+    for (size_t i = 0; term->kind == TERM_READ && i < a->op->tensors[term->number].rank; i++)
         if (term->parts[i].term->reads)
             return true;
     return false;
@@ -433,7 +435,7 @@ static const char *weights_in(struct analysis *a, size_t s, const struct factors
         size_t m = partner(a, s, REDUCE_SUM, row_sums, &row);
         if (m != OP_NONE && row.wanted->reads)
             return "that are summed too";
-        gathered |= is_gathered(power.term);
+        gathered |= is_gathered(a, power.term);
         kinds += power.term->reads;
     }
     if (gathered && kinds > 1)

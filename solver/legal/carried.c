@@ -46,6 +46,16 @@ static void add_tie(struct analysis *a, size_t s, const struct term *condition, 
     out->at[out->count++] = (struct tie){reduced, free, coefficient[free] > 0, offset};
 }
 
+static void ties_of_masks(struct analysis *a, size_t s, const struct term *sum, struct ties *out)
+{
+    const struct term_part *parts;
+    struct term_part single;
+    size_t count = term_addends(sum, &parts, &single);
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].term->kind == TERM_MASK)
+            add_tie(a, s, parts[i].term->parts[0].term, out);
+}
+
 /* Conditions under which a term counts, of a sum: of its first addend. */
 static void ties_of(struct analysis *a, size_t s, struct ties *out)
 {
@@ -53,20 +63,20 @@ static void ties_of(struct analysis *a, size_t s, struct ties *out)
     const struct term_part *parts;
     struct term_part single;
     out->count = 0;
-    if (a->op->stmts[s].reduce == REDUCE_SUM) {
-        size_t addends = term_addends(value, &parts, &single);
-        size_t count = addends == 0 ? 0 : term_factors(parts[0].term, &parts, &single);
-        for (size_t i = 0; i < count; i++)
-            if (parts[i].term->kind == TERM_HOLDS)
-                add_tie(a, s, parts[i].term->parts[0].term, out);
-    } else if (value->kind == TERM_CALL && value->op == EXPR_WHERE) {
-        add_tie(a, s, value->parts[0].term, out);
-    } else {
-        size_t count = term_addends(value, &parts, &single);
-        for (size_t i = 0; i < count; i++)
-            if (parts[i].term->kind == TERM_MASK)
-                add_tie(a, s, parts[i].term->parts[0].term, out);
+    if (a->op->stmts[s].reduce != REDUCE_SUM) {
+        if (value->kind == TERM_CALL && value->op == EXPR_WHERE)
+            add_tie(a, s, value->parts[0].term, out);
+        else
+            ties_of_masks(a, s, value, out);
+        return;
     }
+    size_t addends = term_addends(value, &parts, &single);
+    size_t count = addends == 0 ? 0 : term_factors(parts[0].term, &parts, &single);
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].term->kind == TERM_HOLDS)
+            add_tie(a, s, parts[i].term->parts[0].term, out);
+        else if (parts[i].term->kind == TERM_CALL && parts[i].term->op == EXPR_EXP)
+            ties_of_masks(a, s, parts[i].term->parts[0].term, out);
 }
 
 /* Uses the free loop and a reduced one. */
@@ -84,7 +94,7 @@ static bool factor_mixes(const struct term *factor, uint64_t reduced, size_t fre
         return mixes(factor, reduced, free);
     size_t count = term_addends(factor->parts[0].term, &parts, &single);
     for (size_t i = 0; i < count; i++)
-        any |= mixes(parts[i].term, reduced, free);
+        any |= !is_range(parts[i].term) && mixes(parts[i].term, reduced, free);
     return any;
 }
 
@@ -96,6 +106,16 @@ static bool is_the_tie(struct analysis *a, size_t s, const struct term *term)
     return ties.count > 0;
 }
 
+static bool has_masks(const struct term *factor)
+{
+    const struct term *arg =
+        factor->kind == TERM_CALL && factor->op == EXPR_EXP ? factor->parts[0].term : NULL;
+    for (size_t i = 0; arg != NULL && arg->kind == TERM_SUM && i < arg->count; i++)
+        if (is_range(arg->parts[i].term))
+            return true;
+    return false;
+}
+
 static bool addend_mixes(struct analysis *a, size_t s, const struct term *addend, size_t free)
 {
     const struct term_part *factors;
@@ -105,7 +125,7 @@ static bool addend_mixes(struct analysis *a, size_t s, const struct term *addend
     bool tied = false, mixed = false;
     for (size_t i = 0; i < count; i++) {
         bool tie = is_the_tie(a, s, factors[i].term);
-        tied |= tie;
+        tied |= tie || has_masks(factors[i].term);
         mixed |= !tie && factor_mixes(factors[i].term, reduced, free);
     }
     return mixed || !tied;

@@ -16,17 +16,24 @@ void candidates_loops(struct analysis *a, size_t s, uint64_t mask, struct candid
                 (struct candidate){term_loop(&a->terms, i), a->bound->extents[s][i]};
 }
 
+struct gathering {
+    const struct op *op;
+    struct candidates *out;
+};
+
 static void collect_gathered(void *context, const struct term *term)
 {
-    struct candidates *out = context;
-    for (size_t i = 0; term->kind == TERM_READ && i < term->count; i++)
+    struct gathering *g = context;
+    struct candidates *out = g->out;
+    for (size_t i = 0; term->kind == TERM_READ && i < g->op->tensors[term->number].rank; i++)
         if (term->parts[i].term->reads && out->count < CANDIDATES_MAX)
             out->at[out->count++] = (struct candidate){term->parts[i].term, ANY_EXTENT};
 }
 
 void candidates_gathered(struct analysis *a, const struct term *term, struct candidates *out)
 {
-    term_walk(&a->terms, term, collect_gathered, out);
+    struct gathering g = {a->op, out};
+    term_walk(&a->terms, term, collect_gathered, &g);
 }
 
 /* ---- placings ---- */

@@ -61,16 +61,20 @@ static void nodes_of(struct analysis *a, const struct term *term, enum term_kind
     term_walk(&a->terms, term, collect, out);
 }
 
-/* Is one of the tensors that the term reads among what statement s is made from? */
+/* Is one tensor among what the term and what statement s are made from? */
 static bool shares_data(struct analysis *a, const struct term *term, size_t s)
 {
     struct ancestry behind = {arena_array(a->arena, bool, a->op->tensor_count + 1), false};
+    struct ancestry rest = {arena_array(a->arena, bool, a->op->tensor_count + 1), false};
     struct nodes reads;
     expr_walk(a->op->stmts[s].value, reach, &behind);
     reach_all(a->op, &behind);
     nodes_of(a, term, TERM_READ, &reads);
     for (size_t i = 0; i < reads.count; i++)
-        if (behind.tensor[reads.at[i]->number])
+        rest.tensor[reads.at[i]->number] = true;
+    reach_all(a->op, &rest);
+    for (size_t t = 0; t < a->op->tensor_count; t++)
+        if (behind.tensor[t] && rest.tensor[t])
             return true;
     return false;
 }
@@ -278,7 +282,8 @@ static bool quotient_at(struct analysis *a, size_t s, const struct term *product
     const struct term *read = sum_in(a, product->parts[at].term, &exact);
     if (product->parts[at].weight != -1 || read == NULL || !factors_beside(a, product, at, &rest))
         return false;
-    *out = (struct quotient){OP_NONE, a->op->tensors[read->number].written_by, exact, false, true};
+    *out = (struct quotient){OP_NONE, a->op->tensors[read->number].written_by, exact, false,
+                             (product->loops & ~read->loops) != 0};
     for (size_t i = 0; i < rest.count; i++)
         if (rest.at[i].weight == 1 && covers(a, rest.at[i].term, read, 0)) {
             out->numerator = a->op->tensors[rest.at[i].term->number].written_by;
@@ -390,7 +395,7 @@ void find_ratios(struct analysis *a, size_t s)
     bool quotient = find_quotient(a, s, &q);
     size_t r = scaled_by(a, term_of_stmt(&a->terms, s));
     bool shifts = r == OP_NONE && quotient && q.logarithm && q.finer;
-    if (shifts)
+    if (r == OP_NONE && quotient && q.finer)
         r = q.denominator;
     if (r != OP_NONE && !inherits(a, s, STRUCTURE_STREAMING_NORMALISATION, r))
         note_structure(a, s, r, STRUCTURE_STREAMING_NORMALISATION,

@@ -264,7 +264,10 @@ static void window_text(struct buf *out, const struct analysis *a, size_t s, con
                ceil(taps / stride));
 }
 
+/* Reads of a statement, but for those of what its own block carries. */
 struct reads {
+    const struct op *op;
+    size_t seq;
     const struct term *at[CANDIDATES_MAX];
     size_t count;
 };
@@ -272,7 +275,10 @@ struct reads {
 static void collect_reads(void *context, const struct term *term)
 {
     struct reads *reads = context;
-    if (term->kind == TERM_READ && reads->count < CANDIDATES_MAX)
+    size_t writer = term->kind == TERM_READ ? reads->op->tensors[term->number].written_by : OP_NONE;
+    bool own =
+        writer != OP_NONE && reads->seq != OP_NONE && reads->op->stmts[writer].seq == reads->seq;
+    if (term->kind == TERM_READ && !own && reads->count < CANDIDATES_MAX)
         reads->at[reads->count++] = term;
 }
 
@@ -367,7 +373,7 @@ static void note_windows(struct analysis *a, size_t s, const struct term *read,
 
 void find_windows(struct analysis *a, size_t s)
 {
-    struct reads reads = {.count = 0};
+    struct reads reads = {.op = a->op, .seq = a->op->stmts[s].seq};
     struct seen seen = {a, false};
     const struct term *best = NULL;
     struct buf text;

@@ -311,6 +311,20 @@ static void multiply(struct product *p, const struct term *base, double exponent
         add(&p->factors, base->kind == TERM_HOLDS && exponent > 0 ? 1 : exponent, base);
 }
 
+/* [c] * exp(u) is exp(u + mask(c)). */
+static void masks_to_exponent(struct product *p)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < p->factors.count; i++) {
+        const struct term_part *factor = &p->factors.at[i];
+        if (factor->term->kind == TERM_HOLDS && factor->weight > 0)
+            add(&p->powers, 1, term_mask(p->ts, factor->term->parts[0].term));
+        else
+            p->factors.at[kept++] = *factor;
+    }
+    p->factors.count = kept;
+}
+
 const struct term *term_product(struct terms *ts, const struct term_part *parts, size_t count)
 {
     static const struct term like = {.kind = TERM_PRODUCT};
@@ -318,6 +332,7 @@ const struct term *term_product(struct terms *ts, const struct term_part *parts,
     for (size_t i = 0; i < count; i++)
         multiply(&p, parts[i].term, parts[i].weight);
     if (p.powers.count > 0) {
+        masks_to_exponent(&p);
         const struct term *sum = term_sum(ts, p.powers.at, p.powers.count);
         const struct term *power = term_call(ts, EXPR_EXP, &sum, 1);
         double number;
@@ -438,6 +453,8 @@ static const struct term *exp_of(struct terms *ts, const struct term *arg)
     arg = term_expand(ts, arg);
     if (term_is_number(arg, &number))
         return term_number(ts, exp(number));
+    if (arg->kind == TERM_MASK)
+        return term_holds(ts, arg->parts[0].term);
     return is_call(arg, EXPR_LOG) ? arg->parts[0].term : call_of(ts, EXPR_EXP, &arg, 1);
 }
 

@@ -471,6 +471,38 @@ size_t term_reduction(const struct terms *ts, const struct term *read, enum redu
     return plain && (op == REDUCE_NONE || stmt->reduce == op) ? s : OP_NONE;
 }
 
+static double floored(double a, double b, bool quotient)
+{
+    double whole = b < 0 || b > 0 ? floor(a / b) : 0;
+    return quotient ? whole : a - whole * b;
+}
+
+/* The value at the bound shape of a term without loops and data; false: an operation that
+ * subscripts do not have. */
+static bool value_at_shape(const struct terms *ts, const struct term *term, double *out)
+{
+    double parts[2] = {0, 0}, part;
+    bool divides = term->kind == TERM_CALL && (term->op == EXPR_DIV || term->op == EXPR_MOD);
+    *out = term->kind == TERM_SUM ? 0 : 1;
+    if (term->kind == TERM_ONE)
+        return true;
+    if (term->kind == TERM_DIM)
+        *out = (double)ts->bound->dims[term->number];
+    if (term->kind == TERM_DIM ||
+        (term->kind != TERM_SUM && term->kind != TERM_PRODUCT && !divides))
+        return term->kind == TERM_DIM;
+    for (size_t i = 0; i < term->count; i++) {
+        if (!value_at_shape(ts, term->parts[i].term, &part))
+            return false;
+        parts[i % 2] = part;
+        *out = term->kind == TERM_SUM ? *out + term->parts[i].weight * part
+                                      : *out * pow(part, term->parts[i].weight);
+    }
+    if (divides)
+        *out = floored(parts[0], parts[1], term->op == EXPR_DIV);
+    return true;
+}
+
 /* A product of a number, dims and at most one loop. */
 static bool affine_product(const struct terms *ts, const struct term *term, double weight,
                            double *coefficient, double *constant)
@@ -480,8 +512,9 @@ static bool affine_product(const struct terms *ts, const struct term *term, doub
     size_t loop = OP_NONE, count = term_factors(term, &factors, &single);
     for (size_t i = 0; i < count; i++) {
         const struct term *base = factors[i].term;
-        if (base->kind == TERM_DIM)
-            weight *= pow((double)ts->bound->dims[base->number], factors[i].weight);
+        double value;
+        if (base->loops == 0 && !base->reads && value_at_shape(ts, base, &value))
+            weight *= pow(value, factors[i].weight);
         else if (base->kind == TERM_INDEX && loop == OP_NONE && factors[i].weight == 1)
             loop = base->number;
         else
