@@ -297,28 +297,92 @@ static bool redirect_copy(struct normaliser *n)
 
 /* ---- the order of statements ---- */
 
+/* What a statement is made from, without arithmetic, which may be written in several ways. */
+struct lineage {
+    size_t depth, reads; /* longest way to an input; tensors read */
+    uint64_t key;
+};
+
 struct ordering {
     struct normaliser *n;
+    struct lineage *lineage; /* by tensor */
     bool *placed;
     size_t *order; /* old numbers */
     size_t count;
 };
 
-static void place_stmt(struct ordering *o, size_t s);
+struct sources {
+    const struct draft *d;
+    size_t *tensor; /* each once */
+    size_t count;
+};
 
-static void place_read(void *context, const struct expr *expr)
+static void add_source(void *context, const struct expr *expr)
 {
-    struct ordering *o = context;
-    size_t writer = expr->op == EXPR_READ ? o->n->d.tensors[expr->tensor].written_by : OP_NONE;
-    if (writer != OP_NONE)
-        place_stmt(o, writer);
+    struct sources *sources = context;
+    for (size_t i = 0; expr->op == EXPR_READ && i < sources->count; i++)
+        if (sources->tensor[i] == expr->tensor)
+            return;
+    if (expr->op == EXPR_READ)
+        sources->tensor[sources->count++] = expr->tensor;
 }
+
+static void sources_of(const struct draft *d, const struct stmt *stmt, struct sources *out)
+{
+    *out = (struct sources){d, arena_array(d->arena, size_t, d->op.tensor_count + 1), 0};
+    expr_walk(stmt->value, add_source, out);
+    for (size_t i = 0; stmt->scatter != NULL && i < d->tensors[stmt->target].rank; i++)
+        expr_walk(stmt->scatter[i], add_source, out);
+}
+
+static void find_lineage(struct ordering *o)
+{
+    const struct draft *d = &o->n->d;
+    for (size_t t = 0; t < d->op.declared_count; t++)
+        o->lineage[t].key = mixed(t + 1, 0);
+    for (size_t s = 0; s < d->op.stmt_count; s++) {
+        struct lineage *own = &o->lineage[d->stmts[s].target];
+        struct sources sources;
+        uint64_t sum = 0;
+        sources_of(d, &d->stmts[s], &sources);
+        for (size_t i = 0; i < sources.count; i++) {
+            const struct lineage *from = &o->lineage[sources.tensor[i]];
+            own->depth = from->depth + 1 > own->depth ? from->depth + 1 : own->depth;
+            sum += from->key;
+        }
+        own->reads = sources.count;
+        own->key = mixed(mixed(sum, (uint64_t)d->stmts[s].reduce), d->stmts[s].loop_count);
+    }
+}
+
+static bool comes_before(const struct lineage *a, const struct lineage *b)
+{
+    if (a->depth != b->depth)
+        return a->depth < b->depth;
+    if (a->reads != b->reads)
+        return a->reads < b->reads;
+    return a->key < b->key;
+}
+
+static void place_stmt(struct ordering *o, size_t s);
 
 static void place_sources(struct ordering *o, const struct stmt *stmt)
 {
-    expr_walk(stmt->value, place_read, o);
-    for (size_t i = 0; stmt->scatter != NULL && i < o->n->d.tensors[stmt->target].rank; i++)
-        expr_walk(stmt->scatter[i], place_read, o);
+    struct sources sources;
+    sources_of(&o->n->d, stmt, &sources);
+    for (size_t i = 1; i < sources.count; i++)
+        for (size_t k = i; k > 0 && comes_before(&o->lineage[sources.tensor[k]],
+                                                 &o->lineage[sources.tensor[k - 1]]);
+             k--) {
+            size_t swap = sources.tensor[k];
+            sources.tensor[k] = sources.tensor[k - 1];
+            sources.tensor[k - 1] = swap;
+        }
+    for (size_t i = 0; i < sources.count; i++) {
+        size_t writer = o->n->d.tensors[sources.tensor[i]].written_by;
+        if (writer != OP_NONE)
+            place_stmt(o, writer);
+    }
 }
 
 /* A block stays together; what its statements need from outside comes before it. */
@@ -346,14 +410,16 @@ static void place_stmt(struct ordering *o, size_t s)
     o->order[o->count++] = s;
 }
 
-/* What the first output needs, in the order in which it is read, then the next output. */
+/* What the first output needs, what is made in fewer steps first, then the next output. */
 static void order_stmts(struct normaliser *n)
 {
     struct arena *arena = n->d.arena;
     size_t count = n->d.op.stmt_count;
-    struct ordering o = {n, arena_array(arena, bool, count + 1),
-                         arena_array(arena, size_t, count + 1), 0};
+    struct ordering o = {n, arena_array(arena, struct lineage, n->d.op.tensor_count + 1),
+                         arena_array(arena, bool, count + 1), arena_array(arena, size_t, count + 1),
+                         0};
     struct stmt *stmts = arena_array(arena, struct stmt, count + 1);
+    find_lineage(&o);
     for (size_t t = 0; t < n->d.op.declared_count; t++)
         if (n->d.tensors[t].written_by != OP_NONE)
             place_stmt(&o, n->d.tensors[t].written_by);
