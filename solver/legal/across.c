@@ -217,6 +217,35 @@ static bool find_squares(struct analysis *a, size_t s)
     return true;
 }
 
+/* (x - c) * (y - d), c from the sum of x and d from that of y. */
+static bool find_comoment(struct analysis *a, size_t s)
+{
+    struct factors factors;
+    size_t means[2], count = 0;
+    if (!factors_in(term_of_stmt(&a->terms, s), loops_reduced(&a->op->stmts[s]), &factors) ||
+        factors.count != 2)
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        const struct term *element, *centre;
+        split(a, s, factors.at[i].term, &element, &centre);
+        size_t m = factors.at[i].weight == 1 ? mean_of(a, s, element, centre) : OP_NONE;
+        if (m != OP_NONE)
+            means[count++] = m;
+    }
+    if (count < 2)
+        return false;
+    size_t first = means[0] < means[1] ? means[0] : means[1];
+    size_t second = means[0] < means[1] ? means[1] : means[0];
+    note_structure(a, s, second, STRUCTURE_MERGEABLE_STATISTICS,
+                   note_text(a,
+                             "with %.*s of statement %zu and %.*s of statement %zu: count, means "
+                             "and products of deviations of parts of the index merge into those of "
+                             "the whole",
+                             STR_ARG(name_of(a, first)), first, STR_ARG(name_of(a, second)),
+                             second));
+    return true;
+}
+
 bool has_moments(const struct analysis *a, size_t s)
 {
     enum reduce_op op = a->op->stmts[s].reduce;
@@ -257,8 +286,9 @@ static void find_statistics(struct analysis *a, size_t s)
 {
     const struct stmt *stmt = &a->op->stmts[s];
     bool whole = stmt->reduce != REDUCE_NONE && stmt->scatter == NULL && !is_scan(a, s);
-    if (!whole || has_structure(a, s, STRUCTURE_CONTRACTION) ||
-        has_structure(a, s, STRUCTURE_RESCALED_ACCUMULATION))
+    if (!whole || has_structure(a, s, STRUCTURE_RESCALED_ACCUMULATION) ||
+        (stmt->reduce == REDUCE_SUM && find_comoment(a, s)) ||
+        has_structure(a, s, STRUCTURE_CONTRACTION))
         return;
     if (stmt->reduce == REDUCE_ARGMAX || stmt->reduce == REDUCE_ARGMIN)
         find_position(a, s);
@@ -410,10 +440,11 @@ static bool is_exp(const struct term *term)
     return term->kind == TERM_CALL && term->op == EXPR_EXP && term->reads;
 }
 
-static bool is_gathered(const struct analysis *a, const struct term *term)
+/* Do data choose a term of each result, by a subscript that varies along the reduced loops? */
+static bool is_gathered(const struct analysis *a, const struct term *term, uint64_t reduced)
 {
     for (size_t i = 0; term->kind == TERM_READ && i < a->op->tensors[term->number].rank; i++)
-        if (term->parts[i].term->reads)
+        if (term->parts[i].term->reads && (term->parts[i].term->loops & reduced) != 0)
             return true;
     return false;
 }
@@ -435,7 +466,7 @@ static const char *weights_in(struct analysis *a, size_t s, const struct factors
         size_t m = partner(a, s, REDUCE_SUM, row_sums, &row);
         if (m != OP_NONE && row.wanted->reads)
             return "that are summed too";
-        gathered |= is_gathered(a, power.term);
+        gathered |= is_gathered(a, power.term, loops_reduced(&a->op->stmts[s]));
         kinds += power.term->reads;
     }
     if (gathered && kinds > 1)

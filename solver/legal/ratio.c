@@ -90,6 +90,19 @@ static bool is_coarse(const struct term *read)
     return false;
 }
 
+/* Is what the reduction sums read beside its result, as in x - mean? */
+static bool has_elements(struct analysis *a, const struct nodes *reads, size_t r)
+{
+    struct nodes terms;
+    nodes_of(a, term_of_stmt(&a->terms, r), TERM_READ, &terms);
+    for (size_t i = 0; i < reads->count; i++)
+        for (size_t k = 0; k < terms.count; k++)
+            if (reads->at[i]->number == terms.at[k]->number &&
+                term_reduction(&a->terms, reads->at[i], REDUCE_NONE) == OP_NONE)
+                return true;
+    return false;
+}
+
 /* The last reduction that the factor has a result of, drawn from what `rest` reads, and the same
  * for several of its elements; OP_NONE. */
 static size_t statistic_in(struct analysis *a, const struct term *factor, const struct term *rest)
@@ -101,7 +114,7 @@ static size_t statistic_in(struct analysis *a, const struct term *factor, const 
         size_t r = term_reduction(&a->terms, reads.at[i], REDUCE_NONE);
         bool same = (rest->loops & ~factor->loops) != 0 || is_coarse(reads.at[i]);
         if (r == OP_NONE || !same || has_structure(a, r, STRUCTURE_CONTRACTION) ||
-            (best != OP_NONE && r < best) || !shares_data(a, rest, r))
+            has_elements(a, &reads, r) || (best != OP_NONE && r < best) || !shares_data(a, rest, r))
             continue;
         best = r;
     }
@@ -269,7 +282,7 @@ static bool is_element(struct analysis *a, size_t s, const struct term *read,
     size_t d = a->op->tensors[read->number].written_by;
     struct covering c = {a, term_of_read(&a->terms, read, TERM_LOOPS_OTHER), UINT64_MAX, rest,
                          DEPTH_MAX};
-    candidates_loops(a, s, UINT64_MAX & ~read->loops, &loops);
+    candidates_loops(a, s, UINT64_MAX, &loops);
     candidates_gathered(a, product, &loops);
     return match_reduced(a, d, TERM_LOOPS_OTHER, &loops, has_weights, &c);
 }
@@ -337,7 +350,7 @@ static bool logarithm_at(struct analysis *a, size_t s, const struct term *sum, s
         return false;
     struct candidates loops = {.count = 0};
     struct difference d = {a, factors[0].term->parts[0].term, sum, -sum->parts[at].weight, 0};
-    candidates_loops(a, s, UINT64_MAX & ~read->loops, &loops);
+    candidates_loops(a, s, UINT64_MAX, &loops);
     candidates_gathered(a, sum, &loops);
     size_t writer = a->op->tensors[read->number].written_by;
     if (!match_reduced(a, writer, TERM_LOOPS_OTHER, &loops, has_exponent, &d))

@@ -1,4 +1,5 @@
 /* Structures of the library's ops, what they allow, and that names mean nothing. */
+#include <ctype.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -226,6 +227,97 @@ static void test_near_misses(void **state UNUSED)
         const char *words = words_of(&arena, small_op(&arena, cases[i][0], ""));
         if (strcmp(words, cases[i][1]) != 0)
             fail_msg("%s: %s", cases[i][0], words);
+        arena_release(&arena);
+    }
+}
+
+/* The text with the partner's name and number taken out. */
+static const char *impersonal(struct arena *arena, const struct bound_op *bound,
+                              const struct structure_note *note)
+{
+    const struct op *op = bound->op;
+    struct str name = op->tensors[op->stmts[note->with].target].name;
+    struct buf out;
+    char number[32];
+    size_t digits = (size_t)snprintf(number, sizeof(number), "%zu", note->with);
+    buf_init(&out, arena, TEXT_BYTES);
+    for (size_t at = 0; at < note->text.len;) {
+        bool fits =
+            at + name.len <= note->text.len && memcmp(note->text.at + at, name.at, name.len) == 0;
+        bool named = fits && !isalnum((unsigned char)note->text.at[at + name.len]) &&
+                     (at == 0 || !isalnum((unsigned char)note->text.at[at - 1]));
+        bool numbered = at >= 10 && memcmp(note->text.at + at - 10, "statement ", 10) == 0 &&
+                        memcmp(note->text.at + at, number, digits) == 0;
+        buf_char(&out, named ? '@' : numbered ? '#' : note->text.at[at]);
+        at += named ? name.len : numbered ? digits : 1;
+    }
+    return out.at;
+}
+
+/* Softmax, its logarithm, its sum, the loss and attention have one structure where they are one:
+ * the sum of exponentials, and what it divides. */
+static void same_structure(enum structure word, const char *const *names, size_t count)
+{
+    struct arena arena;
+    const char *first = NULL;
+    arena_init(&arena, ARENA_BYTES);
+    for (size_t i = 0; i < count; i++) {
+        const struct bound_op *bound = plans_op(&arena, names[i]);
+        struct structures found;
+        size_t notes = 0;
+        structure_of(&arena, bound, NULL, &found);
+        for (size_t n = 0; n < found.structure_count; n++) {
+            if (found.structures[n].word != word)
+                continue;
+            const char *text = impersonal(&arena, bound, &found.structures[n]);
+            first = first == NULL ? text : first;
+            assert_string_equal(text, first);
+            notes++;
+        }
+        if (notes == 0)
+            fail_msg("%s has no %s", names[i], structure_name(word));
+    }
+    arena_release(&arena);
+}
+
+static void test_same_rescaling(void **state UNUSED)
+{
+    static const char *const names[] = {"softmax", "log_softmax", "logsumexp", "cross_entropy",
+                                        "causal_attention"};
+    same_structure(STRUCTURE_RESCALED_ACCUMULATION, names, COUNT_OF(names));
+}
+
+static void test_same_normalisation(void **state UNUSED)
+{
+    static const char *const shares[] = {"softmax", "causal_attention", "l2norm", "rmsnorm",
+                                         "layernorm"};
+    same_structure(STRUCTURE_STREAMING_NORMALISATION, shares, COUNT_OF(shares));
+}
+
+static void test_same_logarithm(void **state UNUSED)
+{
+    static const char *const names[] = {"log_softmax", "cross_entropy"};
+    same_structure(STRUCTURE_COUPLED_RATIO, names, COUNT_OF(names));
+}
+
+/* Windows, halo and reuse, by hand: 3 wide at stride 2 shares 1 and is read twice. */
+static void test_windows(void **state UNUSED)
+{
+    static const char *const cases[][2] = {
+        {"maxpool", "neighbouring results read overlapping windows of x: along p window 3, stride "
+                    "2, halo 1, reuse 2; along q window 3, stride 2, halo 1, reuse 2"},
+        {"conv2d", "neighbouring results read overlapping windows of x: along p window 3, stride "
+                   "2, halo 1, reuse 2; along q window 3, stride 2, halo 1, reuse 2"},
+        {"transposed_conv",
+         "neighbouring results read overlapping windows of x: along p window 2, stride 1 of 2, "
+         "halo 2, reuse 3; along q window 2, stride 1 of 2, halo 2, reuse 3"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        struct structures found;
+        arena_init(&arena, ARENA_BYTES);
+        structure_of(&arena, plans_op(&arena, cases[i][0]), NULL, &found);
+        assert_string_equal(text_of(&found, 0, STRUCTURE_STENCIL), cases[i][1]);
         arena_release(&arena);
     }
 }
@@ -504,11 +596,20 @@ static void test_deep_inlining(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_library),      cmocka_unit_test(test_zoo),
-        cmocka_unit_test(test_near_misses),  cmocka_unit_test(test_roles),
-        cmocka_unit_test(test_preservation), cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_composition),  cmocka_unit_test(test_primitives),
-        cmocka_unit_test(test_renaming),     cmocka_unit_test(test_deep_inlining),
+        cmocka_unit_test(test_library),
+        cmocka_unit_test(test_zoo),
+        cmocka_unit_test(test_near_misses),
+        cmocka_unit_test(test_same_rescaling),
+        cmocka_unit_test(test_same_normalisation),
+        cmocka_unit_test(test_same_logarithm),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_preservation),
+        cmocka_unit_test(test_deterministic),
+        cmocka_unit_test(test_composition),
+        cmocka_unit_test(test_primitives),
+        cmocka_unit_test(test_renaming),
+        cmocka_unit_test(test_deep_inlining),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,16 @@ static const struct zoo_case zoo[] = {
     {"simplex", "'M':8,'N':64", "x f32 M,N > y f32 M,N",
      "s[m] = sum(n) abs(x[m,n])|y[m,n] = abs(x[m,n]) / (s[m] + 1e-6)", "0:RM 1:N(0)Q(0)", NULL},
 
+    {"covariance", "'M':16,'N':5", "x f32 M,N > y f32 N,N",
+     "s[n] = sum(m) x[m,n] / M|y[i,j] = sum(m) (x[m,i] - s[i]) * (x[m,j] - s[j]) / (M - 1)",
+     "0:RM 1:RM(0)C", NULL},
+    {"correlation", "'M':8,'N':16", "x f32 M,N ; w f32 M,N > y f32 M",
+     "a[m] = sum(n) x[m,n]|b[m] = sum(n) w[m,n]|"
+     "c[m] = sum(n) (x[m,n] - a[m] / N) * (w[m,n] - b[m] / N)|"
+     "p[m] = sum(n) pow(x[m,n] - a[m] / N, 2)|q[m] = sum(n) pow(w[m,n] - b[m] / N, 2)|"
+     "y[m] = c[m] / sqrt(p[m] * q[m])",
+     "0:RM 1:RM 2:RM(1)W 3:RM(0) 4:RM(1)", NULL},
+
     /* ---- softmax and what has its structure ---- */
     {"softmax_temperature", "'M':8,'N':64", "x f32 M,N ; t f32 M > y f32 M,N",
      "k[m] = max(n) x[m,n]|e[m,n] = exp((x[m,n] - k[m]) / t[m])|s[m] = sum(n) e[m,n]|"
@@ -98,6 +108,10 @@ static const struct zoo_case zoo[] = {
      "p[m,n] = x[m,n] - a[m] - log(s[m])|r[m] = sum(n) p[m,n]|"
      "y[m] = -0.9 * p[m,t[m]] - 0.1 / N * r[m]",
      "0:RM 1:RX(0) 2:N(1)Q(1) 3:RM 4:G", NULL},
+    {"contrastive", "'M':8,'K':5", "x f32 M,K ; c f32 M,K > y f32 M",
+     "s[i,j] = sum(k) x[i,k] * c[j,k]|t[i,j] = s[i,j] / 0.07|a[i] = max(j) t[i,j]|"
+     "z[i] = sum(j) exp(t[i,j] - a[i])|y[i] = a[i] + log(z[i]) - t[i,i]",
+     "0:RC 2:RM 3:RX(2) 4:Q(3)", NULL},
     {"kl_divergence", "'M':8,'N':64", "p f32 M,N ; q f32 M,N > y f32 M",
      "y[m] = sum(n) p[m,n] * (log(p[m,n]) - log(q[m,n]))", "0:RMW", NULL},
     {"focal_loss", "'M':8,'N':64", "x f32 M,N ; t f32 M,N > y f32 M",
