@@ -379,9 +379,20 @@ static bool is_running_mean(struct analysis *a, const struct term *factor)
     return factor == kept || factor == term_product(&a->terms, ratio, 2);
 }
 
+/* where(t == 0, first, step): the step, for the first only says where it begins. */
+static const struct term *step_of(struct analysis *a, size_t s)
+{
+    const struct term *value = term_of_stmt(&a->terms, s);
+    bool begins = value->kind == TERM_CALL && value->op == EXPR_WHERE &&
+                  !value->parts[0].term->reads && value->parts[0].term->loops == 1;
+    if (!begins)
+        return value;
+    return value->parts[last_in(a, s, value->parts[2].term) != NULL ? 2 : 1].term;
+}
+
 static const char *step_text(struct analysis *a, size_t s)
 {
-    const struct term *value = term_of_stmt(&a->terms, s), *factor, *rest;
+    const struct term *value = step_of(a, s), *factor, *rest;
     const struct term *last = last_in(a, s, value);
     double number;
     if (last == NULL || !is_free_of_cycle(a, s, last, value))
@@ -402,7 +413,7 @@ static const char *step_text(struct analysis *a, size_t s)
 /* exp(old maximum - new) times the state so far. */
 static size_t rescaled_state(struct analysis *a, size_t s)
 {
-    const struct term *value = term_expand(&a->terms, term_of_stmt(&a->terms, s)), *factor, *rest;
+    const struct term *value = term_expand(&a->terms, step_of(a, s)), *factor, *rest;
     const struct term *last = last_in(a, s, value);
     if (last == NULL || !linear_in(a, value, last, &factor, &rest) || factor->kind != TERM_CALL ||
         factor->op != EXPR_EXP)
@@ -413,7 +424,7 @@ static size_t rescaled_state(struct analysis *a, size_t s)
         size_t m = read->kind == TERM_READ ? a->op->tensors[read->number].written_by : OP_NONE;
         if (m == OP_NONE || a->op->stmts[m].seq != a->op->stmts[s].seq || !a->terms.carried[m])
             continue;
-        const struct term *state = term_of_stmt(&a->terms, m);
+        const struct term *state = step_of(a, m);
         if (state->kind == TERM_CALL && state->op == EXPR_MAX && last_in(a, m, state) != NULL)
             return m;
     }
@@ -423,7 +434,7 @@ static size_t rescaled_state(struct analysis *a, size_t s)
 /* last + (x - old mean) * (x - new mean): Welford's squares. */
 static size_t welford_mean(struct analysis *a, size_t s)
 {
-    const struct term *value = term_of_stmt(&a->terms, s);
+    const struct term *value = step_of(a, s);
     const struct term *last = last_in(a, s, value);
     if (last == NULL)
         return OP_NONE;

@@ -194,6 +194,15 @@ static const struct zoo_case zoo[] = {
      "y[m,i] = sum(j:N) where(j <= i, x[m,j], 0)", "0:BP", NULL},
     {"cumprod_seq", "'M':8,'N':64", "x f32 N,M > y f32 N,M",
      "seq n: N {|y[n,m] = pad(y[n-1,m], 1) * x[n,m]|}", "0:BP", NULL},
+    {"cumsum_begun", "'M':8,'N':64", "x f32 N,M > y f32 N,M",
+     "seq n: N {|y[n,m] = n == 0 ? x[n,m] : pad(y[n-1,m], 0) + x[n,m]|}", "0:BP", NULL},
+    {"im2col", "'B':2,'C':3,'K':4,'P':14", "x f32 B,C,16 ; w f32 K,C,3 > y f32 B,K,P",
+     "u[b,p:P,c,r:3] = x[b,c,p+r]|y[b,k,p] = sum(c,r) u[b,p,c,r] * w[k,c,r]", "0:S 1:RC",
+     "1: sum of products: M b and p, N k, K c and r"},
+    {"quantised", "'M':8,'N':6,'K':5", "x f32 M,K ; w f32 K,N > y f32 M,N",
+     "a[m] = max(k) abs(x[m,k])|q[m,k] = rint(x[m,k] * 127 / a[m])|"
+     "y[m,n] = sum(k) q[m,k] * w[k,n] * a[m] / 127",
+     "0:RM 1:N(0) 2:RC", "2: sum of products: M m, N n, K k"},
     {"ema", "'M':8,'N':64", "x f32 N,M ; a f32 M > y f32 N,M",
      "seq n: N {|y[n,m] = a[m] * pad(y[n-1,m], 0) + (1 - a[m]) * x[n,m]|}", "0:BP", NULL},
     {"ema_closed", "'M':8,'N':64", "x f32 M,N > y f32 M,N",
@@ -246,11 +255,11 @@ static inline struct str zoo_spec(struct arena *arena, const struct zoo_case *c)
         assert_int_equal(sscanf(at, "%15s %15s %63s%n", name, dtype, shape, &used), 3);
         buf_printf(&out, "%s{'name':'%s','role':'%s','dtype':'%s','shape':[", between, name, role,
                    dtype);
-        const char *comma = "";
-        for (const char *dim = strtok(shape, ","); dim != NULL; dim = strtok(NULL, ",")) {
+        for (const char *dim = shape, *comma = ""; *dim != '\0'; comma = ",") {
+            int length = (int)strcspn(dim, ",");
             bool number = *dim >= '0' && *dim <= '9';
-            buf_printf(&out, number ? "%s%s" : "%s'%s'", comma, dim);
-            comma = ",";
+            buf_printf(&out, number ? "%s%.*s" : "%s'%.*s'", comma, length, dim);
+            dim += length + (dim[length] == ',');
         }
         buf_printf(&out, "]%s}",
                    strcmp(dtype, "i64") == 0 && strcmp(role, "input") == 0
