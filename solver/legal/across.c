@@ -73,6 +73,11 @@ static const struct term *read_at(struct analysis *a, size_t m, const size_t *lo
     return term_make(&a->terms, &like, parts, rank);
 }
 
+struct same_row {
+    struct analysis *a;
+    size_t s;
+    const struct term *wanted;
+};
 typedef bool row_test(void *context, const struct term *read);
 struct rows {
     struct analysis *a;
@@ -102,24 +107,20 @@ static bool try_rows(struct rows *r, size_t place)
 
 /* Another reduction over the same rows for which the test holds; OP_NONE. */
 static size_t partner(struct analysis *a, size_t s, enum reduce_op op, row_test *test,
-                      void *context)
+                      struct same_row *context)
 {
     for (size_t m = 0; m < a->op->stmt_count; m++) {
         const struct stmt *stmt = &a->op->stmts[m];
         struct rows rows = {a, m, s, {0}, test, context};
-        if (m != s && is_plain_reduction(stmt) && stmt->reduce == op &&
+        bool reads = stmt->reduce == op &&
+                     (context->wanted->tensors & ~term_of_stmt(&a->terms, m)->tensors) == 0;
+        if (m != s && reads && is_plain_reduction(stmt) && stmt->reduce == op &&
             stmt->free_count <= a->op->stmts[s].free_count && stmt->free_count <= OP_RANK_MAX &&
             try_rows(&rows, 0))
             return m;
     }
     return OP_NONE;
 }
-
-struct same_row {
-    struct analysis *a;
-    size_t s;
-    const struct term *wanted;
-};
 
 static bool row_sums(void *context, const struct term *read)
 {

@@ -90,7 +90,12 @@ const struct term *term_make(struct terms *ts, const struct term *like,
         own[i] = parts[i];
         made->loops |= parts[i].term->loops;
         made->reads |= parts[i].term->reads;
+        made->tensors |= parts[i].term->tensors;
+        made->size += parts[i].term->size;
     }
+    made->size = made->size > TERM_SIZE_MAX ? TERM_SIZE_MAX + 1 : made->size + 1;
+    if (key.kind == TERM_READ)
+        made->tensors |= UINT64_C(1) << (key.number % 64);
     made->reads |= key.kind == TERM_READ;
     if (key.kind == TERM_INDEX)
         made->loops = UINT64_C(1) << key.number;

@@ -41,8 +41,10 @@ struct term {
     size_t number;
     size_t count;
     const struct term_part *parts;
-    uint64_t loops; /* bit i: loop i occurs */
-    bool reads;     /* data */
+    uint64_t loops;   /* bit i: loop i occurs */
+    bool reads;       /* data */
+    uint64_t tensors; /* bit t % 64: tensor t is read */
+    size_t size;      /* nodes, shared ones each time; at most TERM_SIZE_MAX + 1 */
     size_t id;
     const struct term *expanded; /* of a read: the map's value; NULL = not asked yet */
     size_t stamp;                /* of the walk or replacement that met it last */
@@ -53,6 +55,7 @@ enum {
     TERM_LOOPS_OTHER = 16, /* loops of another statement, and of a third */
     TERM_LOOPS_THIRD = 32,
     TERM_LOOPS_ALL = 48,
+    TERM_SIZE_MAX = 256, /* of a map that is seen through */
     TERM_PARTS_MAX = 96, /* of a product that is multiplied out */
     TERMS_MAX = 1 << 18  /* past that, terms are opaque: equal to nothing */
 };

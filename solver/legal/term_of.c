@@ -189,6 +189,8 @@ static const struct term *read_of(struct terms *ts, size_t tensor, const struct 
         for (size_t i = 0; i < count; i++)
             by_loop[i] = parts[i].term;
         read->expanded = of(&h, ts->op->stmts[writer].value);
+        if (read->expanded->size > TERM_SIZE_MAX)
+            read->expanded = read;
     }
     return read->expanded;
 }
