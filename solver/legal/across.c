@@ -79,7 +79,7 @@ struct same_row {
     const struct term *wanted;
 };
 typedef bool row_test(void *context, const struct term *read);
-struct rows {
+struct row_search {
     struct analysis *a;
     size_t m, s;
     size_t loops[OP_LOOPS_MAX];
@@ -87,7 +87,7 @@ struct rows {
     void *context;
 };
 
-static bool try_rows(struct rows *r, size_t place)
+static bool try_rows(struct row_search *r, size_t place)
 {
     const struct stmt *m = &r->a->op->stmts[r->m], *s = &r->a->op->stmts[r->s];
     if (place == m->free_count)
@@ -111,7 +111,7 @@ static size_t partner(struct analysis *a, size_t s, enum reduce_op op, row_test 
 {
     for (size_t m = 0; m < a->op->stmt_count; m++) {
         const struct stmt *stmt = &a->op->stmts[m];
-        struct rows rows = {a, m, s, {0}, test, context};
+        struct row_search rows = {a, m, s, {0}, test, context};
         bool reads = stmt->reduce == op &&
                      (context->wanted->tensors & ~term_of_stmt(&a->terms, m)->tensors) == 0;
         if (m != s && reads && is_plain_reduction(stmt) && stmt->reduce == op &&
