@@ -156,7 +156,6 @@ bool plan_explore(const struct plan_task *task, size_t best, struct plan_view *o
     if (!sol_of(task->bound, task->track, task->machine, &view.sol, err) ||
         !plan_skeleton(task->arena, task->bound, task->track, &limits, &view.skeleton, err))
         return false;
-    structure_of(task->arena, task->bound, task->track, &view.structures);
     if (plan_space(task->arena, view.skeleton, task->bound, task->machine, 1, &view.space, &why)) {
         price(&view);
         find_best(&view, best);

@@ -37,19 +37,19 @@ void plan_table_row(struct buf *out, const struct plan_report *report)
     const struct plan_rewrites *rewrites = report->rewrites;
     size_t refused = 0, legal = 0;
 
-    for (size_t i = 0; i < view->structures.composition_count; i++)
-        refused += !view->structures.compositions[i].allowed;
+    for (size_t i = 0; i < rewrites->structures.composition_count; i++)
+        refused += !rewrites->structures.compositions[i].allowed;
     for (size_t r = 0; r < view->space.domain_count; r++)
         legal += view->space.domains[r].count;
     buf_printf(out, "%-*.*s %5zu %8zu %8zu %9zu %9zu %8zu %7zu %8zu %9.4g ", OP_COLUMN,
                STR_ARG(view->task.op->name), view->task.op->stmt_count, rewrites->legal,
-               rewrites->count - rewrites->legal, view->structures.composition_count, refused,
+               rewrites->count - rewrites->legal, rewrites->structures.composition_count, refused,
                view->space.domain_count, view->space.generated, legal, view->space.plans_possible);
     if (view->best_count > 0)
         buf_printf(out, "%11.2f %6.3f  ", view->best[0].cost.seconds * 1e6,
                    view->sol.seconds / view->best[0].cost.seconds);
     else
         buf_printf(out, "%11s %6s  ", "none", "");
-    structures_row(out, &view->structures);
+    structures_row(out, &rewrites->structures);
     buf_char(out, '\n');
 }

@@ -30,7 +30,6 @@ struct plan_ranked {
 struct plan_view {
     struct plan_task task;
     struct sol sol;
-    struct structures structures;
     const struct plan *skeleton;
     struct space space;
     const double *const *seconds; /* by region, by choice */
@@ -100,14 +99,16 @@ bool plan_vary(const struct plan_task *task, const char *text, struct plan_point
 const struct machine *machine_with_smem_limit(struct arena *arena, const struct machine *machine,
                                               int64_t bytes);
 
-/* ---- plan_rewrites.c: preserve_apply, one at a time ---- */
+/* ---- plan_rewrites.c: the normal form, its structures, preserve_apply one at a time ---- */
 
 struct plan_rewrite {
     struct rewrite rewrite;
     struct rewritten result;
 };
 struct plan_rewrites {
-    const struct op *op; /* the spec's in normal form, which they are of */
+    const struct op *op; /* the spec's in normal form, which all of this is about */
+    bool same;           /* as the spec's own statements */
+    struct structures structures;
     const struct plan_rewrite *items;
     size_t count, legal;
 };

@@ -119,6 +119,15 @@ void draft_insert(struct draft *d, size_t at, const struct stmt *stmt)
     find_writers(d);
 }
 
+void draft_remove(struct draft *d, size_t at)
+{
+    d->op.stmt_count--;
+    memmove(&d->stmts[at], &d->stmts[at + 1], (d->op.stmt_count - at) * sizeof(d->stmts[0]));
+    for (size_t i = 0; i < d->op.seq_count; i++)
+        d->seqs[i].first -= d->seqs[i].first > at;
+    find_writers(d);
+}
+
 struct marks {
     bool *read; /* by tensor */
     bool changed;
@@ -161,20 +170,12 @@ static bool *needed_tensors(struct draft *d)
 static void drop_dead(struct draft *d)
 {
     const bool *needed = needed_tensors(d);
-    size_t kept = d->op.stmt_count;
     for (size_t t = 0; t < d->op.declared_count; t++)
         if (!needed[t])
             return;
-    for (size_t s = d->op.stmt_count; s-- > 0;) {
-        if (needed[d->stmts[s].target])
-            continue;
-        kept--;
-        memmove(&d->stmts[s], &d->stmts[s + 1], (kept - s) * sizeof(d->stmts[0]));
-        for (size_t i = 0; i < d->op.seq_count; i++)
-            d->seqs[i].first -= d->seqs[i].first > s;
-    }
-    d->op.stmt_count = kept;
-    find_writers(d);
+    for (size_t s = d->op.stmt_count; s-- > 0;)
+        if (!needed[d->stmts[s].target])
+            draft_remove(d, s);
 }
 
 bool draft_finish(struct draft *d, const struct op **out, struct err *err)

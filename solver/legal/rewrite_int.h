@@ -35,6 +35,8 @@ struct str draft_name(struct draft *d, const char *hint);
 size_t draft_temporary(struct draft *d, const char *hint, enum dtype dtype,
                        const struct loop *loops, size_t free_count);
 void draft_insert(struct draft *d, size_t at, const struct stmt *stmt);
+/* A statement outside sequential blocks goes. */
+void draft_remove(struct draft *d, size_t at);
 /* A sequential block behind all statements, which then need not be in order; once a draft. */
 void draft_append_seq(struct draft *d, struct str index, const struct formula *extent,
                       const struct stmt *stmts, size_t count);
