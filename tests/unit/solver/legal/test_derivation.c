@@ -160,11 +160,85 @@ static void test_there_and_back(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* ---- one rule each, on statements that the library does not have ---- */
+
+static const struct {
+    const char *rewrite, *policy, *body, *made; /* a line of what comes out */
+} rules[] = {
+    {"split:i:j:8", "", "i[r] = max(j) k[r,j]",
+     "partial0[r,part0:ceildiv(N, 8)] = max(inner0:8) k[r,min(part0 * 8 + inner0, N - 1)]\n"},
+    {"split:t:j:8", "", "t[r] = argmin(j,d) x[r,j] * v[j,d]\ni[r] = i32(t[r])",
+     "t[r] = best0[r] * 8 * D + pad(place0[r,best0[r]])\n"},
+    {"split:t:j:8", "", "t[r] = argmax(j) k[r,j]\ni[r] = i32(t[r])",
+     "best0[r] = argmax(part0) partial0[r,part0]\n"},
+    {"split:t:j:8", "", "t[r] = any(j) x[r,j] > 1\ny[r] = t[r] ? 1.0 : x[r,0]",
+     "where(part0 * 8 + inner0 < N, pad(x[r,part0 * 8 + inner0]) > 1.0, false)\n"},
+    {"split:y:j:8", "'finite_inputs': true", "y[r] = prod(j) cos(x[r,j])",
+     "y[r] = prod(part0) partial0[r,part0]\n"},
+    {"interchange:y:j", "", "y[r] = sum(j,d) x[r,j] * v[j,d]", "y[r] = sum(d,j) x[r,j] * v[j,d]\n"},
+    {"merge:y", "", "t[r,d:D] = max(j) x[r,j] * v[j,d]\ny[r] = max(d) t[r,d]",
+     "y[r] = max(d,j) x[r,j] * v[j,d]\n"},
+    {"merge:y", "", "t[j] = sum(d) v[j,d]\ny[r] = sum(l:2) t[min(l, r)]",
+     "y[r] = sum(l:2,d) v[min(l, r),d]\n"},
+    {"associate:y:0", "'finite_inputs': true",
+     "t[r,d:D] = sum(j) x[r,j] * v[j,d]\ny[r] = sum(d) t[r,d] * v[0,d]",
+     "product0[j] = sum(d) v[j,d] * v[0,d]\n"},
+    {"associate:i:1", "", "t[r,d:D] = sum(j) k[r,j] * k[d,j]\ni[r] = sum(d:1) k[r,d] * t[r,d]",
+     "i[r] = sum(j) k[r,j] * product0[r,j]\n"},
+    {"again:t", "", "t[r] = sum(j) x[r,j]\ny[r] = t[r]\no[r,d] = t[r] * v[0,d]",
+     "o[r,d] = again0[r] * v[0,d]\n"},
+    {"transpose:t:r", "", "t[r,j:N] = sum(l <= j) x[r,l]\ny[r] = t[r,N - 1]",
+     "t[j:N,r] = sum(l <= j) x[r,l]\n"},
+    {"flatten:t:r", "", "t[r,j,d:D] = x[r,j] * v[j,d]\ny[r] = max(j,d) t[r,j,d]",
+     "y[r] = max(j:N,d) t[r * N + j,d]\n"},
+    {"gather:y:1", "", "y[r] = sum(j) x[r,j] * pad(v[j + r - 1,0])",
+     "operand0[r:M,j:N] = pad(v[j + r - 1,0])\n"},
+    {"reciprocal:o", "", "o[r,d] = v[0,d] / (1 + x[r,0] * x[r,0])",
+     "reciprocal0[r] = 1.0 / (1.0 + x[r,0] * x[r,0])\n"},
+    {"rsqrt:y", "", "y[r] = x[r,0] / sqrt(v[0,0])", "y[r] = x[r,0] * rsqrt(v[0,0])\n"},
+    {"rsqrt:y", "", "y[r] = 1 / sqrt(v[0,0]) + x[r,0]", "y[r] = rsqrt(v[0,0]) + x[r,0]\n"},
+    {"rsqrt:y", "", "y[r] = x[r,0] * rsqrt(v[0,0])", "y[r] = x[r,0] * (1.0 / sqrt(v[0,0]))\n"},
+    {"exp2:y", "", "y[r] = exp(x[r,0])", "y[r] = exp2(x[r,0] * 1.4426950408889634)\n"},
+    {"polynomial:y:9", "", "y[r] = exp2(x[r,0])", "y[r] = exp2(floor(min(max(x[r,0], -1.6e+02)"},
+    {"parts:y:3", "'finite_inputs': true", "y[r] = sum(j) x[r,j] * f32(bf16(v[j,0]))",
+     "y[r] = sum(j) f32(bits2[r,j]) * f32(bf16(v[j,0])) + f32(bits1[r,j])"},
+};
+
+static void test_rules(void **state UNUSED)
+{
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
+        struct arena arena;
+        struct rewrite rewrite;
+        struct err err = {0};
+        arena_init(&arena, ARENA_BYTES);
+        struct derived derived = {.first = case_op(&arena, rules[i].policy, rules[i].body)};
+        struct rewritten *step = &derived.steps[derived.count++];
+        assert_ok(rewrite_parse(derived.first, str_from(rules[i].rewrite), "", &rewrite, &err));
+        preserve_apply(&arena, derived.first, &rewrite, step);
+        if (step->op == NULL)
+            fail_msg("%s: %.*s", rules[i].body, STR_ARG(step->text));
+        derived.last = step->op;
+        if (strstr(body_of(&arena, step->op), rules[i].made) == NULL)
+            fail_msg("%s of\n%s\nis\n%s", rules[i].rewrite, rules[i].body,
+                     body_of(&arena, step->op));
+        for (size_t v = 0; v < derived.first->verify_count; v++)
+            for (int c = 0; c < DATA_CLASS_COUNT; c++) {
+                const struct bound_op *bound;
+                assert_ok(
+                    op_bind_shape(&arena, derived.first, &derived.first->verify[v], &bound, &err));
+                if (c != DATA_SPECIAL || !derived.first->policy.finite_inputs)
+                    confirm(&derived, bound, (enum data_class)c, str_from(rules[i].rewrite));
+            }
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_confirmed),
         cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

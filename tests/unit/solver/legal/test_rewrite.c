@@ -447,12 +447,73 @@ static void test_refusals(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* What has no such form: nothing could be done by force.  The others are in test_witness.c. */
+static void test_no_such_form(void **state UNUSED)
+{
+    static const struct {
+        const char *rewrite, *policy, *body, *reason;
+    } cases[] = {
+        {"again:y", "", "y[r] = x[r,0]", "is there once"},
+        {"again:t", "", "t[r,j] = x[r,j] + 1\ny[r] = sum(j) t[r,j]", "no two statements"},
+        {"interchange:y:d", "", "y[r] = sum(j,d) x[r,j] * v[j,d]", "no reduced loop follows"},
+        {"interchange:y:r", "", "y[r] = sum(j,d) x[r,j] * v[j,d]", "no reduced loop follows"},
+        {"merge:y", "", "y[r] = sum(j) x[r,j]", "not what another statement reduced"},
+        {"merge:y", "", "y[r] = x[r,0]", "no reduction that merges"},
+        {"merge:y", "", "t[r,j] = x[r,j] + 1\ny[r] = sum(j) t[r,j]", "terms are map results"},
+        {"merge:y", "'summation': 'compensated'",
+         "t[r,d:D] = sum(j) x[r,j] * v[j,d]\ny[r] = sum(d) t[r,d]", "compensated"},
+        {"associate:y:3", "", "y[r] = sum(j) x[r,j] * v[j,0]", "no factor 3"},
+        {"associate:y:0", "", "y[r] = sum(j) x[r,j]", "no other factor"},
+        {"associate:y:0", "'finite_inputs': true",
+         "t[r,d:D] = sum(j) x[r,j] * x[0,j]\ny[r] = sum(d) t[r,d] * v[0,d]", "no chain"},
+        {"associate:y:0", "'finite_inputs': true",
+         "t[r,d:D] = sum(j) x[r,j] * v[j,d]\ny[r] = sum(d) t[r,d] * t[r,d]", "a factor twice"},
+        {"transpose:o:r", "", "o[r,d] = v[0,d]", "whose layout the spec gives"},
+        {"transpose:t:j", "", "t[r,j] = x[r,j] + 1\ny[r] = sum(j) t[r,j]", "follows index 1"},
+        {"flatten:t:r", "", "t[r,j:N] = sum(l <= j) x[r,l]\ny[r] = t[r,N - 1]",
+         "a scan is bounded"},
+        {"gather:y:0", "", "y[r] = sum(j) x[r,j] * v[j,0]", "a matrix over its indices"},
+        {"gather:y:0", "", "y[r] = sum(j) x[r,j]", "no products"},
+        {"gather:y:0", "", "y[r] = max(j) x[r,j] * pad(v[j + 1,0])", "no plain sum"},
+        {"gather:y:0", "", "y[r] = sum(j) 2 * x[r,j]", "no operand"},
+        {"reciprocal:y", "", "y[r] = x[r,0] / N", "no quotient whose divisor"},
+        {"reciprocal:o", "", "o[r,d] = v[0,d] / (1 + abs(x[r,0] * v[0,d]))", "no quotient whose"},
+        {"exp2:y", "", "y[r] = sin(x[r,0])", "no exp"},
+        {"rsqrt:y", "", "y[r] = sqrt(x[r,0])", "no quotient by a square root"},
+        {"polynomial:y:8", "", "y[r] = x[r,0]", "no exp"},
+        {"polynomial:y:13", "", "y[r] = exp(x[r,0])", "from 1 to 12"},
+        {"polynomial:y:7", "", "y[r] = exp(x[r,0])", "22.2 units"},
+        {"round:y", "", "y[r] = sum(j) x[r,j]", "no sum of products"},
+        {"round:y", "", "y[r] = sum(j) exp(x[r,j]) * v[j,0]", "is computed"},
+        {"parts:y:4", "'finite_inputs': true", "y[r] = sum(j) x[r,j] * v[j,0]", "2 or 3"},
+        {"split:y:j:0", "", "y[r] = sum(j) x[r,j]", "parts of 0"},
+    };
+    struct arena arena;
+    arena_init(&arena, ARENA_BYTES);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct rewritten out;
+        struct rewrite rewrite;
+        struct err err = {0};
+        const struct op *op = case_op(&arena, cases[i].policy, cases[i].body);
+        assert_ok(rewrite_parse(op, str_from(cases[i].rewrite), "case", &rewrite, &err));
+        preserve_apply(&arena, op, &rewrite, &out);
+        if (out.op != NULL || strstr(str_copy(&arena, out.text), "statement ") == NULL ||
+            strstr(str_copy(&arena, out.text), cases[i].reason) == NULL)
+            fail_msg("%s, %s: %.*s", cases[i].rewrite, cases[i].body, STR_ARG(out.text));
+    }
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_pass_softmax), cmocka_unit_test(test_streaming_attention),
-        cmocka_unit_test(test_running),          cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_library),          cmocka_unit_test(test_walks),
+        cmocka_unit_test(test_one_pass_softmax),
+        cmocka_unit_test(test_streaming_attention),
+        cmocka_unit_test(test_running),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_no_such_form),
+        cmocka_unit_test(test_library),
+        cmocka_unit_test(test_walks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
