@@ -298,12 +298,8 @@ void bench_grids(struct session *session, struct bench_problems *out)
 static bool add_plans(struct session *session, const char *path, const char *name,
                       const struct machine *machine, struct bench_problems *out, struct err *err)
 {
-    const struct realise_limits limits = {
-        .arch = str_copy(session->arena, machine->arch),
-        .smem_bytes_max = machine->shared_bytes_per_block_optin,
-        .threads_max = machine->threads_per_block,
-        .sm_count = machine->sm_count,
-    };
+    const struct skeleton_limits limits = {str_copy(session->arena, machine->arch),
+                                           machine->threads_per_block};
     const struct op *op;
     const struct bound_op *bound;
     const struct plan *skeleton;
@@ -311,7 +307,7 @@ static bool add_plans(struct session *session, const char *path, const char *nam
     struct factor_graph graph;
     if (!session_spec(session, path, &op, err) ||
         !op_bind_shape(session->arena, op, &op->targets[0], &bound, err) ||
-        !realise_plan(session->arena, bound, NULL, &limits, &skeleton, err) ||
+        !plan_skeleton(session->arena, bound, NULL, &limits, &skeleton, err) ||
         !plan_space(session->arena, skeleton, bound, machine, 1, &space, err))
         return false;
     const int64_t start_ns = clock_mono_ns();

@@ -149,17 +149,12 @@ static void find_best(struct plan_view *view, size_t most)
 
 bool plan_explore(const struct plan_task *task, size_t best, struct plan_view *out, struct err *err)
 {
-    const struct realise_limits limits = {
-        .arch = task->arch,
-        .smem_bytes_max = task->machine->shared_bytes_per_block_optin,
-        .threads_max = task->machine->threads_per_block,
-        .sm_count = task->machine->sm_count,
-    };
+    const struct skeleton_limits limits = {task->arch, task->machine->threads_per_block};
     struct plan_view view = {.task = *task};
     struct err why;
 
     if (!sol_of(task->bound, task->track, task->machine, &view.sol, err) ||
-        !realise_plan(task->arena, task->bound, task->track, &limits, &view.skeleton, err))
+        !plan_skeleton(task->arena, task->bound, task->track, &limits, &view.skeleton, err))
         return false;
     structure_of(task->arena, task->bound, task->track, &view.structures);
     if (plan_space(task->arena, view.skeleton, task->bound, task->machine, 1, &view.space, &why)) {

@@ -147,8 +147,8 @@ static const char *plan_comment(struct arena *arena, const struct op *op, const 
     return buf.at;
 }
 
-bool realise(struct arena *arena, const struct op *op, const struct plan *plan,
-             const struct realise_limits *limits, struct emitted *out, struct err *err)
+bool realise(struct arena *arena, const struct op *op, const struct plan *plan, const char *arch,
+             struct emitted *out, struct err *err)
 {
     struct file_text file;
     file_text_init(&file, arena, op);
@@ -165,6 +165,6 @@ bool realise(struct arena *arena, const struct op *op, const struct plan *plan,
     }
     if (!naive_final_copies(&file, err))
         return err_context(err, "%.*s", STR_ARG(op->name));
-    return file_finish(&file, plan_comment(arena, op, plan), limits->arch,
+    return file_finish(&file, plan_comment(arena, op, plan), arch,
                        formula_and(arena, plan->guard, file.guard), "realised", out, err);
 }

@@ -39,26 +39,9 @@ bool emit_reference(struct arena *arena, const struct op *op, const struct track
 bool emit_naive(struct arena *arena, const struct op *op, const char *arch, struct emitted *out,
                 struct err *err) MUST_USE;
 
-/* What the realiser needs to know of the machine. */
-struct realise_limits {
-    const char *arch;       /* "sm_90a" */
-    int64_t smem_bytes_max; /* opt-in, a block */
-    int64_t threads_max;    /* a block */
-    int64_t sm_count;
-};
-
-/*
- * A simple honest plan for fused maps, row reductions and normalisations, and SIMT contractions, at
- * a target shape; other statements get the one-thread-an-element region.  Decided from the
- * statements, never from names.
- */
-bool realise_plan(struct arena *arena, const struct bound_op *target, const struct track *track,
-                  const struct realise_limits *limits, const struct plan **out,
-                  struct err *err) MUST_USE;
-
 /* CUDA for a plan.  ERR_UNSUPPORTED names the region and reason. */
-bool realise(struct arena *arena, const struct op *op, const struct plan *plan,
-             const struct realise_limits *limits, struct emitted *out, struct err *err) MUST_USE;
+bool realise(struct arena *arena, const struct op *op, const struct plan *plan, const char *arch,
+             struct emitted *out, struct err *err) MUST_USE;
 
 /* ---- reading what a model wrote (extract.c) ---- */
 

@@ -76,13 +76,6 @@ const struct manifest *launches_finish(struct launches *launches, const struct o
                                        const char *arch, const struct formula *guard,
                                        const char *strategy);
 
-const struct formula *formula_mul(struct arena *arena, const struct formula *a,
-                                  const struct formula *b);
-const struct formula *formula_count(struct arena *arena, const struct formula *const *extents,
-                                    size_t count);
-/* a && b without a repeated condition; NULL and 1 are true. */
-const struct formula *formula_and(struct arena *arena, const struct formula *a,
-                                  const struct formula *b);
 const struct formula *formula_tensor_bytes(struct arena *arena, const struct tensor *tensor);
 /* max(1, min(ceildiv(work, per_block), blocks_max)) without what cannot matter. */
 const struct formula *formula_blocks(struct arena *arena, const struct op *op,

@@ -199,7 +199,7 @@ static bool write_kernel(const struct campaign *c, struct campaign_attempt *atte
             return false;
         break;
     case WRITER_REALISER:
-        if (!realise(c->arena, c->options->op, attempt->plan, &c->planning.limits, &made, err)) {
+        if (!realise(c->arena, c->options->op, attempt->plan, c->options->arch, &made, err)) {
             if (err->code != ERR_UNSUPPORTED)
                 return false;
             no_kernel(c, attempt, VALIDITY_UNSUPPORTED, "", err->text);

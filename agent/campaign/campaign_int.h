@@ -12,7 +12,6 @@ struct planned {
     struct plan_cost cost;
 };
 struct planning {
-    struct realise_limits limits;
     const struct planned *plans; /* by predicted time; none when the realiser has no plan */
     size_t count;
     const struct plan *tensor_cores; /* one that the realiser cannot make; NULL = none is legal */

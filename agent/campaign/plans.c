@@ -137,16 +137,12 @@ bool plans_make(struct arena *arena, const struct campaign_options *options,
                 const struct structures *structures, struct planning *out, struct err *err)
 {
     const struct machine *machine = options->machine;
+    const struct skeleton_limits limits = {options->arch, machine->threads_per_block};
     const struct plan *skeleton;
     struct space space;
 
-    *out = (struct planning){.limits = {
-                                 .arch = options->arch,
-                                 .smem_bytes_max = machine->shared_bytes_per_block_optin,
-                                 .threads_max = machine->threads_per_block,
-                                 .sm_count = machine->sm_count,
-                             }};
-    if (!realise_plan(arena, options->target, options->track, &out->limits, &skeleton, err))
+    *out = (struct planning){.count = 0};
+    if (!plan_skeleton(arena, options->target, options->track, &limits, &skeleton, err))
         return false;
     out->tensor_cores = with_tensor_cores(arena, options, structures, skeleton);
     if (plan_space(arena, skeleton, options->target, machine, PLANS_MAX, &space, err))

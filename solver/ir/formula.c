@@ -642,3 +642,44 @@ struct str formula_unknown_name(const struct formula *f, const struct str *names
         unknown = formula_unknown_name(f->b, names, count);
     return unknown;
 }
+
+/* ---- without what means nothing ---- */
+
+static bool is_int(const struct formula *formula, int64_t value)
+{
+    return formula->op == FORMULA_INT && formula->value == value;
+}
+
+const struct formula *formula_mul(struct arena *arena, const struct formula *a,
+                                  const struct formula *b)
+{
+    if (is_int(a, 1))
+        return b;
+    if (is_int(b, 1))
+        return a;
+    return formula_binary(arena, FORMULA_MUL, a, b);
+}
+
+static bool implies(const struct formula *a, const struct formula *b)
+{
+    return formula_equal(a, b) || (a->op == FORMULA_AND && (implies(a->a, b) || implies(a->b, b)));
+}
+
+const struct formula *formula_and(struct arena *arena, const struct formula *a,
+                                  const struct formula *b)
+{
+    if (a == NULL || is_int(a, 1))
+        return b == NULL ? formula_int(arena, 1) : b;
+    if (b == NULL || is_int(b, 1) || implies(a, b))
+        return a;
+    return formula_binary(arena, FORMULA_AND, a, b);
+}
+
+const struct formula *formula_count(struct arena *arena, const struct formula *const *extents,
+                                    size_t count)
+{
+    const struct formula *product = formula_int(arena, 1);
+    for (size_t i = 0; i < count; i++)
+        product = formula_mul(arena, product, extents[i]);
+    return product;
+}

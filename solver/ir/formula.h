@@ -82,6 +82,14 @@ const struct formula *formula_int(struct arena *arena, int64_t value);
 const struct formula *formula_name(struct arena *arena, struct str name);
 const struct formula *formula_binary(struct arena *arena, enum formula_op op,
                                      const struct formula *a, const struct formula *b);
+/* a * b without factors of 1; the product of several. */
+const struct formula *formula_mul(struct arena *arena, const struct formula *a,
+                                  const struct formula *b);
+const struct formula *formula_count(struct arena *arena, const struct formula *const *extents,
+                                    size_t count);
+/* a && b without a repeated condition; NULL and 1 are true. */
+const struct formula *formula_and(struct arena *arena, const struct formula *a,
+                                  const struct formula *b);
 bool formula_equal(const struct formula *a, const struct formula *b);
 /* The first name in the formula that is not in `names`, or an empty str. */
 struct str formula_unknown_name(const struct formula *formula, const struct str *names,

@@ -11,6 +11,8 @@
  *   manifest.h  how CUDA is launched
  *   machine.h   what a GPU offers: limits, bandwidth, rates
  *   plan.h      regions, tiles, guard; task
+ *   region.h    what a group of statements is: rows, maps, a tile
+ *   skeleton.h  a first plan, where a search begins
  *   footprint.h what the kernel of a planned region is at a shape
  */
 #include "solver/ir/count.h"
@@ -21,5 +23,7 @@
 #include "solver/ir/manifest.h"
 #include "solver/ir/op.h"
 #include "solver/ir/plan.h"
+#include "solver/ir/region.h"
+#include "solver/ir/skeleton.h"
 
 #endif

@@ -118,7 +118,7 @@ struct row_choice {
     int64_t threads, vector, items;
 };
 
-/* As realise_plan writes them, so that the same choice is the same plan. */
+/* As plan_skeleton writes them, so that the same choice is the same plan. */
 static void set_row_tiles(struct builder *b, struct plan_region *region,
                           const struct row_choice *choice)
 {

@@ -9,8 +9,7 @@
 
 /* The specs of kernels/ops, for tests that go over all of them, and the limits they are planned
  * for: an H200's. */
-static const struct realise_limits library_limits = {
-    .arch = "sm_90a", .smem_bytes_max = 227 << 10, .threads_max = 1024, .sm_count = 132};
+static const struct skeleton_limits library_limits = {.arch = "sm_90a", .threads_max = 1024};
 
 static inline bool library_find(void *context UNUSED, struct arena *arena, struct str name,
                                 struct str *text)

@@ -39,7 +39,7 @@ static double predicted_of(struct arena *arena, const char *name)
     const struct plan *plan;
     struct plan_cost cost;
     const struct bound_op *bound = library_load(arena, name);
-    assert_ok(realise_plan(arena, bound, NULL, &library_limits, &plan, &err));
+    assert_ok(plan_skeleton(arena, bound, NULL, &library_limits, &plan, &err));
     cost_plan(arena, plan, bound, the_h200(arena), &cost);
     return cost.seconds;
 }
@@ -117,7 +117,7 @@ static void test_other_tiles(void **state UNUSED)
         double factor = 0;
         arena_init(&arena, arena_bytes_max);
         const struct bound_op *bound = library_load(&arena, rows[i].name);
-        assert_ok(realise_plan(&arena, bound, NULL, &library_limits, &skeleton, &err));
+        assert_ok(plan_skeleton(&arena, bound, NULL, &library_limits, &skeleton, &err));
         assert_ok(plan_space(&arena, skeleton, bound, the_h200(&arena), 1024, &space, &err));
         for (size_t p = 0; p < space.plan_count; p++) {
             const struct plan_region *region = &space.plans[p]->regions[0];
@@ -146,7 +146,7 @@ static size_t check_against_sol(struct arena *arena, const char *name)
     const struct machine *machine = the_h200(arena);
     const struct bound_op *bound = library_load(arena, name);
     assert_ok(sol_of(bound, NULL, machine, &sol, &err));
-    assert_ok(realise_plan(arena, bound, NULL, &library_limits, &skeleton, &err));
+    assert_ok(plan_skeleton(arena, bound, NULL, &library_limits, &skeleton, &err));
     assert_ok(plan_space(arena, skeleton, bound, machine, 500, &space, &err));
     for (size_t i = 0; i < space.plan_count; i++) {
         struct plan_cost cost;

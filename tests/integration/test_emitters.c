@@ -18,7 +18,7 @@ enum { SPECS_MAX = 256, SPEC_BYTES_MAX = 1 << 20, NAME_BYTES_MAX = 256 };
 
 static const struct device_paths paths = {.build_folder = "build/nvrtc"};
 static const char arch[] = "sm_90a";
-static const struct realise_limits limits = {arch, EMULATE_SHARED_BYTES_MAX, 1024, 132};
+static const struct skeleton_limits limits = {arch, 1024};
 
 enum writer { NAIVE, REALISED, REFERENCE };
 static const char *const writer_names[] = {"naive", "realised", "reference"};
@@ -221,9 +221,8 @@ static bool emit(struct subject *s, struct err *err)
         break;
     }
     return op_bind_shape(s->arena, s->op, &s->op->targets[0], &target, err) &&
-           realise_plan(s->arena, target, s->track, &limits, &plan, err) &&
-           plan_check(plan, s->op, err) &&
-           realise(s->arena, s->op, plan, &limits, &s->emitted, err);
+           plan_skeleton(s->arena, target, s->track, &limits, &plan, err) &&
+           plan_check(plan, s->op, err) && realise(s->arena, s->op, plan, arch, &s->emitted, err);
 }
 
 static void run_track(struct subject *s)

@@ -42,7 +42,7 @@ static size_t compare_kernels(struct arena *arena, const char *name, const struc
     if (!file_exists(path))
         return 0;
     const struct bound_op *bound = library_load(arena, name);
-    assert_ok(realise_plan(arena, bound, NULL, &library_limits, &plan, &err));
+    assert_ok(plan_skeleton(arena, bound, NULL, &library_limits, &plan, &err));
     for (size_t i = 0; i < plan->region_count; i++) {
         struct footprint f;
         const char *why;

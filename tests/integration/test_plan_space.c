@@ -24,7 +24,7 @@ static struct space space_of(struct arena *arena, const struct bound_op *bound, 
     const struct plan *skeleton;
     struct space space;
     assert_ok(machine_find(arena, "kernels/machines", NULL, &machine, &err));
-    assert_ok(realise_plan(arena, bound, NULL, &library_limits, &skeleton, &err));
+    assert_ok(plan_skeleton(arena, bound, NULL, &library_limits, &skeleton, &err));
     assert_ok(plan_space(arena, skeleton, bound, machine, plans_max, &space, &err));
     struct hash own = plan_hash(skeleton), first = plan_hash(space.plans[0]);
     assert_memory_equal(&own, &first, sizeof(own));
@@ -47,7 +47,7 @@ static void test_all_are_realised(void **state UNUSED)
         for (size_t k = 0; k<space.plan_count; k += space.plan_count> 40 ? 7 : 1) {
             struct emitted kernel;
             assert_ok(plan_check(space.plans[k], bound->op, &err));
-            if (!realise(&arena, bound->op, space.plans[k], &library_limits, &kernel, &err))
+            if (!realise(&arena, bound->op, space.plans[k], library_limits.arch, &kernel, &err))
                 fail_msg("%s, plan %zu: %s", names[i], k, err.text);
             plans++;
         }
@@ -64,7 +64,7 @@ static void check_plan(struct arena *arena, const struct bound_op *bound, const 
     struct check_products products;
     struct verdict verdict;
     struct err err = {0};
-    assert_ok(realise(arena, bound->op, plan, &library_limits, &kernel, &err));
+    assert_ok(realise(arena, bound->op, plan, library_limits.arch, &kernel, &err));
     const struct candidate candidate = {CANDIDATE_CUDA, kernel.cuda, kernel.manifest};
     const struct check_options options = {.arch = library_limits.arch,
                                           .secret = 11,

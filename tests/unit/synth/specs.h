@@ -7,7 +7,7 @@
 #include "tests/unit/unit.h"
 
 /* Specs for the tests of synth. */
-static const struct realise_limits spec_limits = {"sm_90a", 227 * 1024, 1024, 132};
+static const struct skeleton_limits spec_limits = {"sm_90a", 1024};
 
 static inline bool spec_find(void *context, struct arena *arena, struct str name, struct str *text)
 {
@@ -41,7 +41,7 @@ static inline const struct plan *spec_plan(struct arena *arena, const struct op 
     const struct plan *plan = NULL;
     struct err err;
     assert_ok(op_bind_shape(arena, op, &op->targets[0], &target, &err));
-    assert_ok(realise_plan(arena, target, NULL, &spec_limits, &plan, &err));
+    assert_ok(plan_skeleton(arena, target, NULL, &spec_limits, &plan, &err));
     return plan;
 }
 

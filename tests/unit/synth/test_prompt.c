@@ -286,7 +286,7 @@ static struct prompt_input full_input(struct arena *arena)
     struct prompt_input in = prompt_softmax(arena);
     struct emitted emitted;
     struct err err;
-    assert_ok(realise(arena, in.target->op, in.plan, &spec_limits, &emitted, &err));
+    assert_ok(realise(arena, in.target->op, in.plan, spec_limits.arch, &emitted, &err));
     incumbent = prompt_kernel_of(arena, &emitted, 41200);
     in.incumbent = &incumbent;
     use_verdict(&in, VALIDITY_RACE, "THE-REASON at kernel.cu:2");

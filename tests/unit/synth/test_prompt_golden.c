@@ -68,7 +68,7 @@ static struct prompt improve(struct arena *arena)
     struct prompt_input in = prompt_plain(arena, "matmul_bias_gelu_bf16");
     struct emitted emitted;
     struct err err;
-    assert_ok(realise(arena, in.target->op, in.plan, &spec_limits, &emitted, &err));
+    assert_ok(realise(arena, in.target->op, in.plan, spec_limits.arch, &emitted, &err));
     const struct prompt_kernel incumbent = prompt_kernel_of(arena, &emitted, 3.1e6);
     const struct prompt_verdict verdict = {
         .validity = VALIDITY_ACCEPTED,

@@ -24,7 +24,7 @@ static bool emit(struct arena *arena, const struct op *op, const char *writer,
         return emit_naive(arena, op, "sm_90a", emitted, err);
     if (strcmp(writer, "reference") == 0)
         return emit_reference(arena, op, NULL, "sm_90a", emitted, err);
-    return realise(arena, op, spec_plan(arena, op), &spec_limits, emitted, err);
+    return realise(arena, op, spec_plan(arena, op), spec_limits.arch, emitted, err);
 }
 
 static struct str golden_text(struct arena *arena, const struct golden *golden)

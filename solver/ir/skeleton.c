@@ -12,9 +12,13 @@
  * Invariant: regions are runs of statements in the op's order, so each reads only what is behind
  * it. Not here: search.  This is where a search begins.
  */
+#include "solver/ir/skeleton.h"
+
 #include <string.h>
 
-#include "synth/realise_int.h"
+#include "base/num.h"
+
+#include "solver/ir/region.h"
 
 enum {
     REGION_STMTS_MAX = 16,
@@ -31,7 +35,7 @@ struct planner {
     struct arena *arena;
     const struct bound_op *target;
     const struct op *op;
-    const struct realise_limits *limits;
+    const struct skeleton_limits *limits;
     const struct track *track;
     struct plan_region *regions;
     size_t region_count;
@@ -386,20 +390,45 @@ static void find_edges(const struct planner *planner, struct plan *plan)
     plan->edge_count = scan.count;
 }
 
-bool realise_plan(struct arena *arena, const struct bound_op *target, const struct track *track,
-                  const struct realise_limits *limits, const struct plan **out, struct err *err)
+/* ---- results ---- */
+
+static struct planner planner_of(struct arena *arena, const struct bound_op *target,
+                                 const struct track *track, const struct skeleton_limits *limits,
+                                 size_t regions)
+{
+    struct planner planner = {.arena = arena,
+                              .target = target,
+                              .op = target->op,
+                              .limits = limits,
+                              .track = track == NULL ? &target->op->tracks[0] : track,
+                              .guard = formula_int(arena, 1)};
+    planner.regions = arena_array(arena, struct plan_region, regions + 1);
+    return planner;
+}
+
+static const struct plan *finish(const struct planner *planner)
+{
+    const struct op *op = planner->op;
+    struct plan *plan = arena_new(planner->arena, struct plan);
+    *plan = (struct plan){.op = op->hash,
+                          .track = planner->track->name,
+                          .machine = str_from(planner->limits->arch),
+                          .regions = planner->regions,
+                          .region_count = planner->region_count,
+                          .guard = planner->guard,
+                          .deterministic = op->policy.deterministic};
+    find_edges(planner, plan);
+    return plan;
+}
+
+bool plan_skeleton(struct arena *arena, const struct bound_op *target, const struct track *track,
+                   const struct skeleton_limits *limits, const struct plan **out, struct err *err)
 {
     const struct op *op = target->op;
     if (op->stmt_count > PLAN_REGIONS_MAX)
         return err_raise(err, ERR_LIMIT, "%zu statements are more than a plan's %d regions",
                          op->stmt_count, PLAN_REGIONS_MAX);
-    struct planner planner = {.arena = arena,
-                              .target = target,
-                              .op = op,
-                              .limits = limits,
-                              .track = track == NULL ? &op->tracks[0] : track,
-                              .guard = formula_int(arena, 1)};
-    planner.regions = arena_array(arena, struct plan_region, op->stmt_count + 1);
+    struct planner planner = planner_of(arena, target, track, limits, op->stmt_count);
     size_t *stmts = arena_array(arena, size_t, op->stmt_count + 1);
     for (size_t i = 0; i < op->stmt_count; i++)
         stmts[i] = i;
@@ -407,15 +436,55 @@ bool realise_plan(struct arena *arena, const struct bound_op *target, const stru
         size_t left = op->stmt_count - i;
         i += plan_next(&planner, &stmts[i], left < REGION_STMTS_MAX ? left : REGION_STMTS_MAX);
     }
-    struct plan *plan = arena_new(arena, struct plan);
-    *plan = (struct plan){.op = op->hash,
-                          .track = planner.track->name,
-                          .machine = str_from(limits->arch),
-                          .regions = planner.regions,
-                          .region_count = planner.region_count,
-                          .guard = planner.guard,
-                          .deterministic = op->policy.deterministic};
-    find_edges(&planner, plan);
-    *out = plan;
+    *out = finish(&planner);
     return true;
+}
+
+static bool is_whole(const struct op *op, const size_t *stmts, size_t count)
+{
+    size_t seq = op->stmts[stmts[0]].seq;
+    return seq == OP_NONE ? count == 1
+                          : stmts[0] == op->seqs[seq].first && count == op->seqs[seq].count;
+}
+
+size_t region_skeletons(struct arena *arena, const struct bound_op *target,
+                        const struct track *track, const struct skeleton_limits *limits,
+                        const size_t *stmts, size_t count,
+                        struct region_skeleton out[REGION_SKELETONS_MAX], const char **why)
+{
+    struct planner planner = planner_of(arena, target, track, limits, REGION_SKELETONS_MAX);
+    const struct formula *guards[REGION_SKELETONS_MAX] = {NULL};
+    struct tile tile;
+    struct rows rows;
+    if (tile_recognise(arena, target->op, stmts, count, &tile, why) && tile_pays(&planner, &tile))
+        plan_tile_of(&planner, &tile);
+    if (rows_recognise(arena, target->op, stmts, count, &rows, why)) {
+        if (!has_reduction(&rows) && rows.outer == 0)
+            plan_maps(&planner, &rows);
+        else if (!rows_pay(&planner, &rows))
+            *why = "its rows are short, or memory does not run along them";
+        else {
+            plan_rows(&planner, &rows);
+            guards[planner.region_count - 1] = planner.guard;
+        }
+    }
+    if (is_whole(target->op, stmts, count))
+        (void)plan_elements(&planner, stmts);
+    for (size_t i = 0; i < planner.region_count; i++)
+        out[i] = (struct region_skeleton){planner.regions[i],
+                                          guards[i] == NULL ? formula_int(arena, 1) : guards[i]};
+    return planner.region_count;
+}
+
+const struct plan *plan_of_regions(struct arena *arena, const struct bound_op *target,
+                                   const struct track *track, const struct skeleton_limits *limits,
+                                   const struct region_skeleton *regions, size_t count)
+{
+    struct planner planner = planner_of(arena, target, track, limits, count);
+    for (size_t i = 0; i < count; i++) {
+        planner.regions[i] = regions[i].region;
+        planner.guard = formula_and(arena, planner.guard, regions[i].guard);
+    }
+    planner.region_count = count;
+    return finish(&planner);
 }

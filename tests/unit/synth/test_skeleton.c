@@ -4,7 +4,7 @@
  */
 #include "base/num.h"
 
-#include "synth/realise_int.h"
+#include "synth/synth.h"
 #include "tests/unit/synth/specs.h"
 
 /* A letter a region: T tile, W rows by warps, B rows by blocks, S rows that stream, M maps, E else.
@@ -167,7 +167,7 @@ static void test_refusals(void **state)
         struct plan_region region = plan.regions[0];
         refusals[i].spoil(&region);
         plan.regions = &region;
-        assert_false(realise(&arena, op, &plan, &spec_limits, &emitted, &err));
+        assert_false(realise(&arena, op, &plan, spec_limits.arch, &emitted, &err));
         assert_int_equal(err.code, ERR_UNSUPPORTED);
         assert_has(&arena, str_from(err.text), refusals[i].why);
         assert_has(&arena, str_from(err.text), "region 0");
@@ -187,7 +187,7 @@ static void test_order_is_checked(void **state)
     struct plan plan = *spec_plan(&arena, op);
     struct plan_region turned[3] = {plan.regions[1], plan.regions[0], plan.regions[2]};
     plan.regions = turned;
-    assert_false(realise(&arena, op, &plan, &spec_limits, &emitted, &err));
+    assert_false(realise(&arena, op, &plan, spec_limits.arch, &emitted, &err));
     assert_has(&arena, str_from(err.text), "reads ms before it is written");
     arena_release(&arena);
 }
@@ -204,7 +204,7 @@ static void test_manifest_keeps_the_guard(void **state)
     const struct op *op = spec_load(&arena, "kernels/ops/softmax.json");
     struct plan plan = *spec_plan(&arena, op);
     plan.guard = formula_int(&arena, 1);
-    assert_ok(realise(&arena, op, &plan, &spec_limits, &emitted, &err));
+    assert_ok(realise(&arena, op, &plan, spec_limits.arch, &emitted, &err));
     buf_init(&guard, &arena, 256);
     formula_print(&guard, emitted.manifest->guard);
     assert_string_equal(guard.at, "N <= 4096");

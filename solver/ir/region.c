@@ -8,9 +8,27 @@
  * Tile: a float sum over k of a(m, k) * b(n, k), any number of loops in each group, batch loops in
  * both; then maps over the same elements.
  *
- * Not here: whether it pays; realise_plan.c decides that.
+ * Not here: whether it pays; skeleton.c decides that.
  */
-#include "synth/realise_int.h"
+#include "solver/ir/region.h"
+
+#include "base/buf.h"
+
+enum { WHY_BYTES_MAX = 1 << 20 };
+
+/* "what: " and the statement as the spec writes it, on one line. */
+static const char *why_stmt(struct arena *arena, const char *what, const struct op *op,
+                            const struct stmt *stmt)
+{
+    struct buf buf;
+    buf_init(&buf, arena, WHY_BYTES_MAX);
+    buf_printf(&buf, "%s: ", what);
+    op_print_stmt(&buf, op, stmt);
+    for (size_t i = 0; i < buf.len; i++)
+        if (buf.at[i] == '\n')
+            buf.at[i] = ' ';
+    return buf.at;
+}
 
 static bool same_extents(const struct loop *a, const struct loop *b, size_t count)
 {
@@ -143,8 +161,7 @@ bool rows_recognise(struct arena *arena, const struct op *op, const size_t *stmt
     }
     for (size_t i = 0; i < count; i++) {
         if (!row_part_of(rows, &op->stmts[stmts[i]], &parts[i])) {
-            *why = text_fmt(arena, "its loops do not fit the others: %s",
-                            text_stmt(arena, op, &op->stmts[stmts[i]]));
+            *why = why_stmt(arena, "its loops do not fit the others", op, &op->stmts[stmts[i]]);
             return false;
         }
         produced[op->stmts[stmts[i]].target] = true;
@@ -155,7 +172,7 @@ bool rows_recognise(struct arena *arena, const struct op *op, const size_t *stmt
         struct row_check check = {rows, done, parts[i], part_of, false};
         expr_walk(stmt->value, check_row_read, &check);
         if (check.bad) {
-            *why = text_fmt(arena, "it reads another row: %s", text_stmt(arena, op, stmt));
+            *why = why_stmt(arena, "it reads another row", op, stmt);
             return false;
         }
         done[stmt->target] = true;
@@ -277,8 +294,7 @@ static bool epilogue_fits(struct arena *arena, const struct tile *tile, const ch
                                same_extents(stmt->loops, tile->contraction->loops, free));
         expr_walk(stmt->value, check_row_read, &check);
         if (!fits || check.bad) {
-            *why = text_fmt(arena, "it does not follow the contraction's elements: %s",
-                            text_stmt(arena, op, stmt));
+            *why = why_stmt(arena, "it does not follow the contraction's elements", op, stmt);
             return false;
         }
         done[stmt->target] = true;

@@ -1,0 +1,61 @@
+#ifndef SOLVER_IR_REGION_H
+#define SOLVER_IR_REGION_H
+
+#include "solver/ir/op.h"
+
+/*
+ * What a group of statements is, decided from loops and accesses alone: rows, maps, a tile.  The
+ * skeleton of a plan, the domains of its regions and the realiser's kernels all begin here.
+ */
+
+/* ---- rows: statements over common outer loops, with vectors and reductions over inner ones ----
+ */
+
+enum row_part {
+    ROW_SCALAR, /* over the outer loops */
+    ROW_VECTOR, /* over outer and inner loops */
+    ROW_REDUCE  /* outer loops free, inner loops reduced */
+};
+struct rows {
+    const struct op *op;
+    const size_t *stmts;
+    size_t count;
+    const struct loop *loops;   /* outer, then inner; borrowed from a statement */
+    size_t outer, inner;        /* how many */
+    const enum row_part *parts; /* by position in stmts */
+    const bool *produced;       /* by tensor */
+    const bool *stored;         /* by tensor: produced, and read elsewhere or an output */
+};
+/* False with the reason in *why.  Without any reduction: outer is 0, all are vectors. */
+bool rows_recognise(struct arena *arena, const struct op *op, const size_t *stmts, size_t count,
+                    struct rows *rows, const char **why);
+const struct formula *rows_outer_count(struct arena *arena, const struct rows *rows);
+const struct formula *rows_inner_count(struct arena *arena, const struct rows *rows);
+/* Does some vector or reduction of the rows read or write memory along the last inner loop? */
+bool rows_contiguous(const struct rows *rows);
+
+/* ---- tiles: a sum of products, and what follows on the same elements ---- */
+
+enum { TILE_GROUPS = 4 };
+enum tile_group { TILE_BATCH, TILE_M, TILE_N, TILE_K };
+struct tile {
+    const struct op *op;
+    const size_t *stmts; /* the contraction first, then its epilogue */
+    size_t count;
+    const struct stmt *contraction;
+    const struct expr *a, *b;                /* factors: over m and k, over n and k */
+    size_t loops[TILE_GROUPS][OP_LOOPS_MAX]; /* loops of the contraction by group */
+    size_t loop_count[TILE_GROUPS];
+    const bool *stored;        /* by tensor */
+    bool a_along_k, b_along_k; /* memory runs along the last k loop */
+};
+bool tile_recognise(struct arena *arena, const struct op *op, const size_t *stmts, size_t count,
+                    struct tile *tile, const char **why);
+const struct formula *tile_extent(struct arena *arena, const struct tile *tile,
+                                  enum tile_group group);
+
+/* By tensor: written by one of the statements, and read outside them or a declared output. */
+const bool *region_stored(struct arena *arena, const struct op *op, const size_t *stmts,
+                          size_t count);
+
+#endif
