@@ -195,6 +195,8 @@ static const struct {
      "operand0[r:M,j:N] = pad(v[j + r - 1,0])\n"},
     {"reciprocal:o", "", "o[r,d] = v[0,d] / (1 + x[r,0] * x[r,0])",
      "reciprocal0[r] = 1.0 / (1.0 + x[r,0] * x[r,0])\n"},
+    {"reciprocal:o", "", "o[r,d] = v[0,d] / (1 + abs(x[r,0])) + v[0,d] / (2 + abs(x[r,0]))",
+     "o[r,d] = v[0,d] * reciprocal0[r] + v[0,d] * reciprocal1[r]\n"},
     {"rsqrt:y", "", "y[r] = x[r,0] / sqrt(v[0,0])", "y[r] = x[r,0] * rsqrt(v[0,0])\n"},
     {"rsqrt:y", "", "y[r] = 1 / sqrt(v[0,0]) + x[r,0]", "y[r] = rsqrt(v[0,0]) + x[r,0]\n"},
     {"rsqrt:y", "", "y[r] = x[r,0] * rsqrt(v[0,0])", "y[r] = x[r,0] * (1.0 / sqrt(v[0,0]))\n"},
