@@ -45,16 +45,15 @@ bool plan_find_rewrites(const struct plan_task *task, struct plan_rewrites *out,
 
 static void rewrite_text(struct buf *out, const struct op *op, const struct plan_rewrite *r)
 {
-    const struct stmt *stmt = &op->stmts[r->rewrite.stmt];
-
-    buf_printf(out, "  %3zu  %-9s", r->rewrite.stmt, rewrite_name(r->rewrite.rule));
-    if (rewrite_cuts(r->rewrite.rule))
-        buf_printf(out, "over %.*s, ", STR_ARG(stmt->loops[r->rewrite.loop].name));
-    buf_printf(out, "%.*s", STR_ARG(r->result.text));
+    buf_printf(out, "  %3zu  ", r->rewrite.stmt);
+    rewrite_print(out, op, &r->rewrite);
+    buf_printf(out, ": %.*s", STR_ARG(r->result.text));
     if (r->result.bound_scale > 1)
         buf_printf(out, "; bound times %g", r->result.bound_scale);
-    if (r->result.bound_step > 0)
-        buf_printf(out, ", and %g more a part", r->result.bound_step);
+    if (r->result.bound_parts != NULL) {
+        buf_printf(out, ", and %g more for each of ", r->result.bound_step);
+        formula_print(out, r->result.bound_parts);
+    }
     buf_char(out, '\n');
 }
 
@@ -82,8 +81,12 @@ static void rewrite_json(struct json_writer *w, const struct op *op, const struc
     json_member_text(w, "rule", rewrite_name(r->rewrite.rule));
     json_member_text(w, "preservation", preservation_name(rewrite_preservation(r->rewrite.rule)));
     json_member_int(w, "stmt", (int64_t)r->rewrite.stmt);
-    if (rewrite_cuts(r->rewrite.rule))
+    if (rewrite_loop_of(r->rewrite.rule) == LOOP_FACTOR)
+        json_member_int(w, "factor", (int64_t)r->rewrite.loop);
+    else if (rewrite_loop_of(r->rewrite.rule) != LOOP_NONE)
         json_member_str(w, "index", stmt->loops[r->rewrite.loop].name);
+    if (rewrite_number_of(r->rewrite.rule) != NUMBER_NONE)
+        json_member_int(w, "number", r->rewrite.number);
     json_member_bool(w, "legal", r->result.op != NULL);
     json_member_str(w, "text", r->result.text);
     if (r->result.op != NULL) {

@@ -118,6 +118,17 @@ bool plan_find_rewrites(const struct plan_task *task, struct plan_rewrites *out,
 void plan_rewrites_text(struct buf *out, const struct plan_rewrites *rewrites);
 void plan_rewrites_json(struct json_writer *w, const struct plan_rewrites *rewrites);
 
+/* ---- plan_derive.c: --rewrite ---- */
+
+struct plan_derive_args {
+    const char *list;     /* steps parted by commas, each as rewrite_parse has it */
+    const char *spec_out; /* where the rewritten spec goes; NULL = nowhere */
+    bool json;
+};
+/* Prints the steps and what they lead to; EXIT_FAILED: one of them is refused. */
+bool plan_derive(const struct plan_task *task, const struct plan_derive_args *args, int *status,
+                 struct err *err) MUST_USE;
+
 /* ---- plan_text.c, plan_json.c, plan_table.c ---- */
 
 struct plan_report {

@@ -155,7 +155,7 @@ static void test_meaning(void **state UNUSED)
             assert_ok(op_bind_shape(&arena, op, &op->verify[v], &bound, &err));
             if (!is_small(bound))
                 continue;
-            trial_begin(&arena, bound, DATA_SPEC, 3, &trial);
+            trial_begin(&arena, bound, NULL, DATA_SPEC, 3, &trial);
             assert_true(trial_ratio(&arena, &trial, other, ORDER_SEQUENTIAL) <= 1);
             runs++;
         }
