@@ -4,7 +4,27 @@
 #include "agent/agent.h"
 #include "solver/sched/sched.h"
 
-/* Private to bench-solver: the problems that it solves (bench_problems.c). */
+/* Private to bench-solver: its solvers, the problems that it solves (bench_problems.c), random
+ * graphs (bench_random.c). */
+#define BENCH_SOLVERS(X)                                                                           \
+    X(EXACT, "exact", factor_solve)                                                                \
+    X(ELIMINATE, "elim", factor_eliminate)                                                         \
+    X(BNB, "bnb", factor_bnb)                                                                      \
+    X(BEAM, "beam", factor_beam)                                                                   \
+    X(WFC, "wfc", factor_wfc)
+enum bench_solver {
+#define X(id, name, function) SOLVER_##id,
+    BENCH_SOLVERS(X)
+#undef X
+        BENCH_SOLVER_COUNT
+};
+struct bench_solver_entry {
+    const char *name;
+    void (*solve)(struct arena *, const struct factor_graph *, const struct factor_options *,
+                  struct factor_result *);
+};
+extern const struct bench_solver_entry bench_solvers[BENCH_SOLVER_COUNT];
+
 struct bench_problem {
     const char *group, *name;
     const char *unit; /* of costs: "s", or "" for a score */
@@ -28,6 +48,9 @@ bool bench_chains(struct session *session, struct bench_problems *out, struct er
 bool bench_plans(struct session *session, struct bench_problems *out, struct err *err) MUST_USE;
 /* Grids of random costs with forbidden pairs, from narrow to too wide for elimination. */
 void bench_grids(struct session *session, struct bench_problems *out);
+
+/* `count` seeded random graphs with each solver: a line, or an object, by family and solver. */
+void bench_random(struct arena *arena, size_t count, bool json, struct buf *out);
 
 /* Covers of kernels/ops, of networks and of `randoms` random ops, by every solver; joint choice
  * against choosing region by region, on all machines.  Prints its tables. */

@@ -15,7 +15,7 @@ static const size_t arena_bytes_max = (size_t)8 << 30;
 
 struct plan_args {
     struct common common;
-    const char *spec, *machine, *why_not, *shapes, *vary;
+    const char *spec, *machine, *why_not, *shapes, *vary, *rewrite, *spec_out;
     int64_t best, smem_limit; /* 0 = the machine's */
     bool explain, table;
 };
@@ -172,10 +172,25 @@ static bool table(struct session *session, const struct plan_args *args, const c
     return true;
 }
 
+static bool rewrite(struct session *session, const struct plan_args *args, size_t count,
+                    int *status, struct err *err)
+{
+    const struct plan_derive_args derive = {args->rewrite, args->spec_out, args->common.json};
+    struct plan_task task;
+
+    if (args->rewrite == NULL)
+        return err_raise(err, ERR_USAGE, "--spec-out goes with --rewrite");
+    if (args->table || count > 1)
+        return err_raise(err, ERR_USAGE, "--rewrite takes one spec, and no --table");
+    return find_task(session, args, &task, err) && plan_derive(&task, &derive, status, err);
+}
+
 static bool run(struct session *session, const struct plan_args *args, const char *const *specs,
                 size_t count, int *status, struct err *err)
 {
     *status = EXIT_DONE;
+    if (args->rewrite != NULL || args->spec_out != NULL)
+        return rewrite(session, args, count, status, err);
     if (args->table)
         return table(session, args, specs, count, err);
     if (count > 1)
@@ -200,11 +215,18 @@ static const char plan_help[] =
     "shows where the best plan changes.  The numbers: smem, bytes of a block and of an SM alike;\n"
     "sm_count; dram, bytes/s; registers, of an SM.\n\n"
     "--table prints a row for each of several specs.\n\n"
-    "Exit status: 0 done, 1 no plan is legal, 2 usage or malformed input.\n\n"
+    "--rewrite applies rewrites to the normal form, one after the other, and prints what comes "
+    "out\n"
+    "with each step's condition and error term, and nothing else; --spec-out writes it as a spec.\n"
+    "A step is RULE:STATEMENT[:INDEX][:NUMBER], the statement being the name of what it writes:\n"
+    "inline:e  split:y:n:64  gather:y:0 (the factor's number)  polynomial:e:8  parts:C:3.  --json\n"
+    "without --rewrite lists what may be tried.\n\n"
+    "Exit status: 0 done, 1 no plan or a rewrite is not legal, 2 usage or malformed input.\n\n"
     "    warpwright plan kernels/ops/softmax.json --explain\n"
     "    warpwright plan kernels/ops/matmul.json --why-not '{\"tile\": {\"m\": 256, \"n\": 256}}'\n"
     "    warpwright plan kernels/ops/matmul.json --vary smem=8K..256K\n"
     "    warpwright plan kernels/ops/softmax.json --shape 'M=1,N=4096; M=4096,N=4096'\n"
+    "    warpwright plan kernels/ops/softmax.json --rewrite online:mx:n:64 --spec-out online.json\n"
     "    warpwright plan kernels/ops/*.json --table";
 
 int cmd_plan(const struct command *self, int argc, char **argv)
@@ -220,6 +242,8 @@ int cmd_plan(const struct command *self, int argc, char **argv)
         {"vary", OPT_TEXT, &args.vary, "NAME=LOW..HIGH", "machines that differ in one number", 0,
          0},
         {"table", OPT_FLAG, &args.table, NULL, "a row for each of several specs", 0, 0},
+        {"rewrite", OPT_TEXT, &args.rewrite, "LIST", "rewrites, parted by commas", 0, 0},
+        {"spec-out", OPT_TEXT, &args.spec_out, "FILE", "where the rewritten spec goes", 0, 0},
         {"smem-limit", OPT_INT, &args.smem_limit, "BYTES", "of shared memory a block at most", 1,
          INT32_MAX},
         COMMON_TRACK(&args.common),

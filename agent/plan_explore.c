@@ -42,7 +42,8 @@ static bool cover(struct plan_view *view, const struct skeleton_limits *limits, 
     struct plan_covers *covers = &view->covers;
     struct cover_space space;
 
-    candidates_find(task->arena, task->bound, task->track, limits, &view->structures,
+    structure_of(task->arena, task->bound, task->track, &covers->structures);
+    candidates_find(task->arena, task->bound, task->track, limits, &covers->structures,
                     &covers->candidates);
     if (!cover_problem(task->arena, &covers->candidates, task->machine, best, &covers->problem,
                        err))
@@ -69,7 +70,6 @@ bool plan_explore(const struct plan_task *task, size_t best, struct plan_view *o
     if (!sol_of(task->bound, task->track, task->machine, &view->sol, err) ||
         !plan_skeleton(task->arena, task->bound, task->track, limits, &view->skeleton, err))
         return false;
-    structure_of(task->arena, task->bound, task->track, &view->structures);
     if (!cover(view, limits, best, &why)) {
         if (why.code != ERR_LIMIT) {
             *err = why;

@@ -36,15 +36,15 @@ static void open_note(struct json_writer *w, size_t stmt, const char *word, stru
     json_member_str(w, "text", text);
 }
 
-static void statements_json(struct json_writer *w, const struct plan_task *task)
+static void statements_json(struct json_writer *w, const char *key, const struct op *op)
 {
-    json_key(w, "statements");
+    json_key(w, key);
     json_open_array(w);
-    for (size_t i = 0; i < task->op->stmt_count; i++) {
+    for (size_t i = 0; i < op->stmt_count; i++) {
         struct buf text;
 
-        buf_init(&text, task->arena, OP_SPEC_BYTES_MAX);
-        op_print_stmt(&text, task->op, &task->op->stmts[i]);
+        buf_init(&text, w->out->arena, OP_SPEC_BYTES_MAX);
+        op_print_stmt(&text, op, &op->stmts[i]);
         json_put_str(w, buf_view(&text));
     }
     json_close_array(w);
@@ -317,17 +317,19 @@ static void points_json(struct json_writer *w, const struct plan_points *points,
 void plan_report_json(struct json_writer *w, const struct plan_report *report)
 {
     const struct plan_view *view = report->view;
+    const struct structures *structures = &report->rewrites->structures;
 
     json_open_object(w);
     json_member_int(w, "plan_report", 1);
     task_json(w, &view->task);
     sol_json(w, &view->sol);
-    statements_json(w, &view->task);
-    structures_json(w, &view->structures);
-    preservations_json(w, &view->structures);
+    statements_json(w, "statements", view->task.op);
+    statements_json(w, "normal_form", report->rewrites->op);
+    structures_json(w, structures);
+    preservations_json(w, structures);
     plan_rewrites_json(w, report->rewrites);
-    primitives_json(w, &view->structures);
-    compositions_json(w, &view->structures);
+    primitives_json(w, structures);
+    compositions_json(w, structures);
     space_json(w, view);
     covers_json(w, &report->view->covers);
     best_json(w, view);

@@ -49,6 +49,6 @@ void plan_table_row(struct buf *out, const struct plan_report *report)
                    view->sol.seconds / view->best[0].cost.seconds);
     else
         buf_printf(out, "%11s %6s  ", "none", "");
-    structures_row(out, &view->structures);
+    structures_row(out, &rewrites->structures);
     buf_char(out, '\n');
 }

@@ -50,9 +50,9 @@ static void note_text(struct buf *out, size_t stmt, const char *word, struct str
     buf_printf(out, "  %3zu  %-*s %.*s\n", stmt, NAME_COLUMN, word, STR_ARG(text));
 }
 
-static void statements_text(struct buf *out, const struct op *op)
+static void statements_text(struct buf *out, const char *heading, const struct op *op)
 {
-    buf_text(out, "\nstatements\n");
+    buf_printf(out, "\n%s\n", heading);
     for (size_t i = 0; i < op->stmt_count; i++) {
         buf_printf(out, "  %3zu  ", i);
         op_print_stmt(out, op, &op->stmts[i]);
@@ -299,16 +299,22 @@ static void points_text(struct buf *out, const struct plan_points *points, const
 void plan_report_text(struct buf *out, const struct plan_report *report)
 {
     const struct plan_view *view = report->view;
+    const struct structures *structures = &report->rewrites->structures;
 
     head_text(out, view);
     sol_text(out, view);
     if (report->explain) {
-        statements_text(out, view->task.op);
-        structures_text(out, &view->structures);
-        boundary_text(out, &view->structures);
+        statements_text(
+            out, report->rewrites->same ? "statements, in normal form as they are" : "statements",
+            view->task.op);
+        if (!report->rewrites->same)
+            statements_text(out, "normal form, whose statements the structures are of",
+                            report->rewrites->op);
+        structures_text(out, structures);
+        boundary_text(out, structures);
         plan_rewrites_text(out, report->rewrites);
-        primitives_text(out, &view->structures);
-        compositions_text(out, &view->structures);
+        primitives_text(out, structures);
+        compositions_text(out, structures);
         candidates_text(out, &view->covers.candidates);
         if (view->covers.result.count > 0)
             covers_text(out, &view->covers);

@@ -27,6 +27,7 @@ struct plan_ranked {
 };
 
 struct plan_covers {
+    struct structures structures; /* of the task's op, whose statements regions have */
     struct candidates candidates;
     struct cover_problem problem;
     struct cover_result result; /* no best: no cover is legal */
@@ -37,7 +38,6 @@ struct plan_covers {
 struct plan_view {
     struct plan_task task;
     struct sol sol;
-    struct structures structures;
     const struct plan *skeleton;
     struct space space;
     const double *const *seconds; /* by region, by choice */
@@ -107,14 +107,16 @@ bool plan_vary(const struct plan_task *task, const char *text, struct plan_point
 const struct machine *machine_with_smem_limit(struct arena *arena, const struct machine *machine,
                                               int64_t bytes);
 
-/* ---- plan_rewrites.c: preserve_apply, one at a time ---- */
+/* ---- plan_rewrites.c: the normal form, its structures, preserve_apply one at a time ---- */
 
 struct plan_rewrite {
     struct rewrite rewrite;
     struct rewritten result;
 };
 struct plan_rewrites {
-    const struct op *op; /* the spec's in normal form, which they are of */
+    const struct op *op; /* the spec's in normal form, which all of this is about */
+    bool same;           /* as the spec's own statements */
+    struct structures structures;
     const struct plan_rewrite *items;
     size_t count, legal;
 };
@@ -123,6 +125,17 @@ bool plan_find_rewrites(const struct plan_task *task, struct plan_rewrites *out,
                         struct err *err) MUST_USE;
 void plan_rewrites_text(struct buf *out, const struct plan_rewrites *rewrites);
 void plan_rewrites_json(struct json_writer *w, const struct plan_rewrites *rewrites);
+
+/* ---- plan_derive.c: --rewrite ---- */
+
+struct plan_derive_args {
+    const char *list;     /* steps parted by commas, each as rewrite_parse has it */
+    const char *spec_out; /* where the rewritten spec goes; NULL = nowhere */
+    bool json;
+};
+/* Prints the steps and what they lead to; EXIT_FAILED: one of them is refused. */
+bool plan_derive(const struct plan_task *task, const struct plan_derive_args *args, int *status,
+                 struct err *err) MUST_USE;
 
 /* ---- plan_text.c, plan_json.c, plan_table.c ---- */
 

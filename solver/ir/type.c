@@ -118,16 +118,18 @@ static enum dtype weak_with(const struct expr *weak, enum dtype strong)
 static bool common_of(const struct typer *t, const struct expr *at, const struct expr *a,
                       const struct expr *b, enum dtype *dtype, bool *weak, struct err *err)
 {
-    *weak = a->weak && b->weak;
-    if (*weak) {
+    /* `weak` and `dtype` may be a's own */
+    bool first = a->weak, second = b->weak;
+    *weak = first && second;
+    if (first && second) {
         *dtype = dtype_is_float(a->dtype) || dtype_is_float(b->dtype) ? DTYPE_F32 : DTYPE_I64;
         return true;
     }
-    enum dtype strong = a->weak ? b->dtype : a->dtype;
-    if (a->weak || b->weak) {
+    enum dtype strong = first ? b->dtype : a->dtype;
+    if (first || second) {
         if (strong == DTYPE_BOOL)
             return mix_fail(t, at, a->dtype, b->dtype, err);
-        *dtype = weak_with(a->weak ? a : b, strong);
+        *dtype = weak_with(first ? a : b, strong);
         return true;
     }
     return common_strong(a->dtype, b->dtype, dtype) || mix_fail(t, at, a->dtype, b->dtype, err);

@@ -1,11 +1,9 @@
 /*
- * What statements are together.
+ * What the sum or the maximum of a statement is together with others.
  *
- *   mergeable statistics     sum of x beside sum of x * x or of (x - f(sum of x))^2
+ *   mergeable statistics     a summary of parts from which that of the whole follows
  *   rescaled accumulation    max of u, then a sum over the same index with a factor exp(u - max)
- *   weighted reduction       sum of w * v where the op makes the weights w with exp
- *   streaming normalisation  a map that scales elements by what a reduction said of their row
- *   coupled ratio            a quotient whose parts sum, or are, the same weights
+ *   weighted reduction       a sum of values times weights
  *
  * A structure belongs to the statement that completes it, and names the other one.
  */
@@ -13,381 +11,491 @@
 
 #include "solver/legal/structure_int.h"
 
-enum { FACTORS_MAX = 8, CANDIDATES_MAX = 64 };
-
-static struct str name_of(const struct analysis *a, size_t stmt)
+struct str name_of(const struct analysis *a, size_t stmt)
 {
     return a->op->tensors[a->op->stmts[stmt].target].name;
 }
 
-/* The statement that wrote what the view reads plainly, or OP_NONE. */
-static size_t writer_of(const struct view *view)
+static bool is_sum(const struct analysis *a, size_t s)
 {
-    if (view->expr->op != EXPR_READ || !reads_plainly(view->op, view->expr))
-        return OP_NONE;
-    return view->op->tensors[view->expr->tensor].written_by;
+    const struct stmt *stmt = &a->op->stmts[s];
+    return stmt->reduce == REDUCE_SUM && stmt->scatter == NULL;
 }
 
-static struct view value_of(const struct analysis *a, size_t stmt)
-{
-    return view_of(a->op, &a->op->stmts[stmt], a->op->stmts[stmt].value);
-}
-
-/* The pairing takes reduced loops of `first` to reduced ones of `second` and free ones to free. */
-static bool pairs_reductions(const struct pairing *pairing, const struct stmt *first,
-                             const struct stmt *second)
-{
-    for (size_t i = 0; i < first->loop_count; i++) {
-        size_t to = pairing->of[i];
-        if (to == OP_NONE)
-            continue;
-        if (to >= second->loop_count || (i >= first->free_count) != (to >= second->free_count))
-            return false;
-    }
-    for (size_t i = first->free_count; i < first->loop_count; i++)
-        if (pairing->of[i] == OP_NONE)
-            return false;
-    return true;
-}
-
-/* Does a read of what `writer` wrote stand at the element that the pairing says? */
-static bool reads_at_pairing(const struct view *read, const struct stmt *writer,
-                             const struct pairing *pairing)
-{
-    for (size_t i = 0; i < writer->free_count; i++)
-        if (pairing->of[i] != read->loop[plain_loop(read->expr->subs[i])])
-            return false;
-    return true;
-}
-
-/* ---- what a statement is made from ---- */
-
-struct ancestry {
-    bool *tensor; /* reached */
-    bool changed;
+/* The term at another statement's loops: reduced loops placed, free ones as they are read. */
+struct equality {
+    struct analysis *a;
+    const struct term *pattern;
+    const struct term *wanted;
+    uint64_t mask; /* factors without these loops do not matter */
 };
 
-static void reach(void *context, const struct expr *expr)
+/* Same factors along the loops of the mask. */
+static bool is_proportional(void *context, const struct term *const *by_loop)
 {
-    struct ancestry *ancestry = context;
-    if (expr->op != EXPR_READ || ancestry->tensor[expr->tensor])
-        return;
-    ancestry->tensor[expr->tensor] = ancestry->changed = true;
-}
-
-/* Adds what the tensors reached are made from; once backward, and again for seq blocks, whose
- * statements read later ones of an earlier step. */
-static void reach_all(const struct op *op, struct ancestry *ancestry)
-{
-    do {
-        ancestry->changed = false;
-        for (size_t s = op->stmt_count; s-- > 0;)
-            if (ancestry->tensor[op->stmts[s].target])
-                expr_walk(op->stmts[s].value, reach, ancestry);
-    } while (ancestry->changed && op->seq_count > 0);
-}
-
-/* By tensor: what the expression is made from, at any remove. */
-static const bool *made_from(struct analysis *a, const struct expr *expr)
-{
-    struct ancestry ancestry = {arena_array(a->arena, bool, a->op->tensor_count + 1), false};
-    expr_walk(expr, reach, &ancestry);
-    reach_all(a->op, &ancestry);
-    return ancestry.tensor;
-}
-
-/* ---- mergeable statistics ---- */
-
-/* x in x, or in x - c. */
-static struct view centred(const struct view *view, bool *subtracts, struct view *centre)
-{
-    struct view inner = view_through(*view);
-    *subtracts = inner.expr->op == EXPR_SUB;
-    if (!*subtracts)
-        return *view;
-    *centre = view_arg(&inner, 1);
-    return view_arg(&inner, 0);
-}
-
-static bool sums_the_same(const struct analysis *a, size_t mean, const struct view *element,
-                          const struct stmt *host)
-{
-    struct pairing pairing;
-    const struct stmt *stmt = &a->op->stmts[mean];
-    struct view value = value_of(a, mean);
-    pairing_init(&pairing);
-    return is_plain_reduction(stmt) && stmt->reduce == REDUCE_SUM &&
-           views_equal(&value, element, &pairing) && pairs_reductions(&pairing, stmt, host);
-}
-
-static void find_statistics(struct analysis *a, size_t s)
-{
-    const struct stmt *stmt = &a->op->stmts[s];
-    struct view factors[FACTORS_MAX], centre;
-    struct pairing same;
-    bool subtracts;
-    if (!is_plain_reduction(stmt) || stmt->reduce != REDUCE_SUM ||
-        view_factors(value_of(a, s), factors, FACTORS_MAX) != 2)
-        return;
-    pairing_init(&same);
-    if (!views_equal(&factors[0], &factors[1], &same))
-        return;
-    for (size_t i = 0; i < stmt->loop_count; i++)
-        if (same.of[i] != OP_NONE && same.of[i] != i)
-            return;
-    struct view element = centred(&factors[0], &subtracts, &centre);
-    const bool *sources = subtracts ? made_from(a, centre.expr) : NULL;
-    for (size_t m = 0; m < a->op->stmt_count; m++) {
-        bool linked = !subtracts || sources[a->op->stmts[m].target];
-        if (m == s || !linked || (!subtracts && m > s) || !sums_the_same(a, m, &element, stmt))
-            continue;
-        note_structure(
-            a, s, m, STRUCTURE_MERGEABLE_STATISTICS,
-            note_text(a,
-                      "with %.*s of statement %zu: %s of parts of the index merge into "
-                      "those of the whole",
-                      STR_ARG(name_of(a, m)), m,
-                      subtracts ? "count, mean and squared deviation" : "sum and sum of squares"));
-        return;
-    }
-}
-
-/* ---- rescaled accumulation, weighted reduction ---- */
-
-/* exp(u - c): u and c. */
-static bool is_shifted_exp(const struct view *factor, struct view *u, struct view *c)
-{
-    struct view inner = view_through(*factor);
-    if (inner.expr->op != EXPR_EXP && inner.expr->op != EXPR_EXP2)
+    const struct equality *e = context;
+    struct factors got, want;
+    const struct term *placed = term_replace(&e->a->terms, e->pattern, by_loop);
+    if (placed == e->wanted)
+        return true;
+    if (!factors_in(placed, e->mask, &got) || !factors_in(e->wanted, e->mask, &want) ||
+        got.count != want.count || got.count == 0)
         return false;
-    struct view argument = view_arg(&inner, 0), difference = view_through(argument);
-    if (difference.expr->op != EXPR_SUB)
-        return false;
-    *u = view_arg(&difference, 0);
-    *c = view_arg(&difference, 1);
+    for (size_t i = 0; i < got.count; i++)
+        if (!has_factor(&want, &got.at[i]))
+            return false;
     return true;
 }
 
-/* The maximum of u over the host's reduced loops that c is, or OP_NONE. */
-static size_t maximum_of(const struct analysis *a, const struct stmt *host, const struct view *u,
-                         const struct view *c)
+/* Does `read`, of a sum, sum `wanted` over the reduced loops of s, but for factors that are the
+ * same for all its terms? */
+static bool sums(struct analysis *a, size_t s, const struct term *read, const struct term *wanted)
 {
-    struct pairing pairing;
-    size_t m = writer_of(c);
-    if (m == OP_NONE || !is_plain_reduction(&a->op->stmts[m]) ||
-        a->op->stmts[m].reduce != REDUCE_MAX)
-        return OP_NONE;
-    struct view value = value_of(a, m);
-    pairing_init(&pairing);
-    return views_equal(&value, u, &pairing) && pairs_reductions(&pairing, &a->op->stmts[m], host) &&
-                   reads_at_pairing(c, &a->op->stmts[m], &pairing)
-               ? m
-               : OP_NONE;
+    size_t writer = term_reduction(&a->terms, read, REDUCE_SUM);
+    struct candidates loops = {.count = 0};
+    if (writer == OP_NONE || writer == s)
+        return false;
+    struct equality e = {a, term_of_read(&a->terms, read, TERM_LOOPS_OTHER), wanted,
+                         loops_reduced(&a->op->stmts[s])};
+    candidates_loops(a, s, e.mask, &loops);
+    return loops.count == a->op->stmts[writer].loop_count - a->op->stmts[writer].free_count &&
+           match_reduced(a, writer, TERM_LOOPS_OTHER, &loops, is_proportional, &e);
 }
 
-static void find_rescaled(struct analysis *a, size_t s)
+/* A read of what m wrote at loops of s, in the order given. */
+static const struct term *read_at(struct analysis *a, size_t m, const size_t *loops)
 {
-    const struct stmt *stmt = &a->op->stmts[s];
-    struct view factors[FACTORS_MAX], u, c;
-    if (!is_plain_reduction(stmt) || stmt->reduce != REDUCE_SUM)
-        return;
-    size_t count = view_factors(value_of(a, s), factors, FACTORS_MAX);
-    for (size_t i = 0; i < count; i++) {
-        size_t m = is_shifted_exp(&factors[i], &u, &c) ? maximum_of(a, stmt, &u, &c) : OP_NONE;
-        if (m == OP_NONE)
-            continue;
-        note_structure(a, s, m, STRUCTURE_RESCALED_ACCUMULATION,
-                       note_text(a,
-                                 "its terms have exp(u - %.*s), %.*s of statement %zu being the "
-                                 "maximum of u over the same index: a sum against a smaller "
-                                 "maximum is rescaled, so one pass is enough",
-                                 STR_ARG(name_of(a, m)), STR_ARG(name_of(a, m)), m));
-        return;
-    }
+    const struct term like = {.kind = TERM_READ, .number = a->op->stmts[m].target};
+    struct term_part parts[OP_RANK_MAX];
+    size_t rank = a->op->stmts[m].free_count;
+    for (size_t i = 0; i < rank; i++)
+        parts[i] = (struct term_part){1, term_loop(&a->terms, loops[i])};
+    return term_make(&a->terms, &like, parts, rank);
 }
 
-/* exp, perhaps over its sum. */
-static bool is_weight(struct view view)
-{
-    view = view_through(view);
-    if (view.expr->op == EXPR_DIV) {
-        struct view numerator = view_arg(&view, 0);
-        view = view_through(numerator);
-    }
-    return view.expr->op == EXPR_EXP || view.expr->op == EXPR_EXP2;
-}
-
-static void find_weighted(struct analysis *a, size_t s)
-{
-    const struct stmt *stmt = &a->op->stmts[s];
-    const struct expr *product = without_casts(stmt->value);
-    if (!is_plain_reduction(stmt) || stmt->reduce != REDUCE_SUM || product->op != EXPR_MUL)
-        return;
-    for (size_t i = 0; i < 2; i++) {
-        struct view weight = view_of(a->op, stmt, product->args[i]);
-        struct view value = view_of(a->op, stmt, product->args[1 - i]);
-        if (!is_weight(weight) || is_weight(value))
-            continue;
-        note_structure(a, s, OP_NONE, STRUCTURE_WEIGHTED_REDUCTION,
-                       note_text(a, "sum over %.*s of values times weights from exp",
-                                 STR_ARG(loop_names(a, stmt, true))));
-        return;
-    }
-}
-
-/* ---- quotients ---- */
-
-struct nodes {
-    enum expr_op wanted[2];
-    const struct expr *found[CANDIDATES_MAX];
-    size_t count;
+struct same_row {
+    struct analysis *a;
+    size_t s;
+    const struct term *wanted;
+};
+typedef bool row_test(void *context, const struct term *read);
+struct row_search {
+    struct analysis *a;
+    size_t m, s;
+    size_t loops[OP_LOOPS_MAX];
+    row_test *test;
+    void *context;
 };
 
-static void collect_nodes(void *context, const struct expr *expr)
+static bool try_rows(struct row_search *r, size_t place)
 {
-    struct nodes *nodes = context;
-    if ((expr->op == nodes->wanted[0] || expr->op == nodes->wanted[1]) &&
-        nodes->count < COUNT_OF(nodes->found))
-        nodes->found[nodes->count++] = expr;
-}
-
-/* Is the numerator a sum that has the denominator's terms as a factor? */
-static bool sums_same_weights(const struct analysis *a, const struct view *numerator, size_t d,
-                              size_t *n)
-{
-    struct view factors[FACTORS_MAX], weights = value_of(a, d);
-    *n = writer_of(numerator);
-    if (*n == OP_NONE || *n == d || !is_plain_reduction(&a->op->stmts[*n]) ||
-        a->op->stmts[*n].reduce != REDUCE_SUM)
-        return false;
-    size_t count = view_factors(value_of(a, *n), factors, FACTORS_MAX);
-    for (size_t i = 0; i < count && count > 1; i++) {
-        struct pairing pairing;
-        pairing_init(&pairing);
-        if (views_equal(&weights, &factors[i], &pairing) &&
-            pairs_reductions(&pairing, &a->op->stmts[d], &a->op->stmts[*n]))
+    const struct stmt *m = &r->a->op->stmts[r->m], *s = &r->a->op->stmts[r->s];
+    if (place == m->free_count)
+        return r->test(r->context, read_at(r->a, r->m, r->loops));
+    for (size_t i = 0; i < s->free_count; i++) {
+        bool taken = false;
+        for (size_t k = 0; k < place; k++)
+            taken |= r->loops[k] == i;
+        if (taken || r->a->bound->extents[r->m][place] != r->a->bound->extents[r->s][i])
+            continue;
+        r->loops[place] = i;
+        if (try_rows(r, place + 1))
             return true;
     }
     return false;
 }
 
-/* Is the numerator one of the terms that the denominator sums? */
-static bool is_term_of(const struct analysis *a, const struct view *numerator,
-                       const struct view *denominator, size_t d)
+/* Another reduction over the same rows for which the test holds; OP_NONE. */
+static size_t partner(struct analysis *a, size_t s, enum reduce_op op, row_test *test,
+                      struct same_row *context)
 {
-    struct view term = value_of(a, d);
-    struct pairing pairing;
-    pairing_init(&pairing);
-    return views_equal(&term, numerator, &pairing) &&
-           reads_at_pairing(denominator, &a->op->stmts[d], &pairing);
-}
-
-static void find_ratio(struct analysis *a, size_t s)
-{
-    const struct stmt *stmt = &a->op->stmts[s];
-    struct nodes nodes = {.wanted = {EXPR_DIV, EXPR_DIV}};
-    expr_walk(stmt->value, collect_nodes, &nodes);
-    for (size_t i = 0; i < nodes.count; i++) {
-        struct view numerator = view_of(a->op, stmt, nodes.found[i]->args[0]);
-        struct view denominator = view_of(a->op, stmt, nodes.found[i]->args[1]);
-        size_t d = writer_of(&denominator), n;
-        if (d == OP_NONE || !is_plain_reduction(&a->op->stmts[d]) ||
-            a->op->stmts[d].reduce != REDUCE_SUM)
-            continue;
-        bool sums = sums_same_weights(a, &numerator, d, &n);
-        if (!sums && !is_term_of(a, &numerator, &denominator, d))
-            continue;
-        note_structure(
-            a, s, d, STRUCTURE_COUPLED_RATIO,
-            sums
-                ? note_text(a,
-                            "%.*s of statement %zu and %.*s of statement %zu sum the same weights: "
-                            "a factor common to both cancels",
-                            STR_ARG(name_of(a, n)), n, STR_ARG(name_of(a, d)), d)
-                : note_text(a,
-                            "each element is divided by the sum of its row, %.*s of statement "
-                            "%zu: a factor common to both cancels",
-                            STR_ARG(name_of(a, d)), d));
-        return;
-    }
-}
-
-/* ---- streaming normalisation ---- */
-
-struct row_scan {
-    struct analysis *a;
-    const struct stmt *stmt;
-    size_t statistic; /* tensor, OP_NONE = none */
-    bool elements;    /* something is read at every loop */
-};
-
-static void scan_rows(void *context, const struct expr *expr)
-{
-    struct row_scan *scan = context;
-    const struct op *op = scan->a->op;
-    if (expr->op != EXPR_READ)
-        return;
-    size_t rank = op->tensors[expr->tensor].rank;
-    if (rank == scan->stmt->free_count)
-        scan->elements |= reads_plainly(op, expr);
-    else if (rank < scan->stmt->free_count && op->tensors[expr->tensor].written_by != OP_NONE)
-        scan->statistic = expr->tensor;
-}
-
-/* A plain reduction behind the tensor that has a term made from one of `sources`. */
-static size_t reduction_behind(struct analysis *a, size_t tensor, const bool *sources)
-{
-    size_t s = a->op->tensors[tensor].written_by;
-    struct ancestry behind = {arena_array(a->arena, bool, a->op->tensor_count + 1), false};
-    behind.tensor[tensor] = true;
-    reach_all(a->op, &behind);
-    for (size_t r = s + 1; r-- > 0;) {
-        const struct stmt *stmt = &a->op->stmts[r];
-        if (!behind.tensor[stmt->target] || !is_plain_reduction(stmt))
-            continue;
-        const bool *terms = made_from(a, stmt->value);
-        for (size_t t = 0; t < a->op->tensor_count; t++)
-            if (terms[t] && sources[t])
-                return r;
+    for (size_t m = 0; m < a->op->stmt_count; m++) {
+        const struct stmt *stmt = &a->op->stmts[m];
+        struct row_search rows = {a, m, s, {0}, test, context};
+        bool reads = stmt->reduce == op &&
+                     (context->wanted->tensors & ~term_of_stmt(&a->terms, m)->tensors) == 0;
+        if (m != s && reads && is_plain_reduction(stmt) && stmt->reduce == op &&
+            stmt->free_count <= a->op->stmts[s].free_count && stmt->free_count <= OP_RANK_MAX &&
+            try_rows(&rows, 0))
+            return m;
     }
     return OP_NONE;
 }
 
-static void find_normalisation(struct analysis *a, size_t s)
+static bool row_sums(void *context, const struct term *read)
+{
+    const struct same_row *row = context;
+    return sums(row->a, row->s, read, row->wanted);
+}
+
+/* ---- mean and variance ---- */
+
+struct reads {
+    const struct term *at[CANDIDATES_MAX];
+    size_t count;
+};
+
+static void collect_reads(void *context, const struct term *term)
+{
+    struct reads *reads = context;
+    if (term->kind == TERM_READ && reads->count < CANDIDATES_MAX)
+        reads->at[reads->count++] = term;
+}
+
+/* The parts of a sum that are the same for all terms of s, and those that are not. */
+static void split(struct analysis *a, size_t s, const struct term *sum, const struct term **element,
+                  const struct term **centre)
+{
+    const struct term_part *parts;
+    struct term_part single;
+    uint64_t mask = loops_reduced(&a->op->stmts[s]);
+    size_t count = term_addends(sum, &parts, &single), kept = 0;
+    struct term_part *varying = arena_array(a->arena, struct term_part, count + 1);
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].term->loops & mask)
+            varying[kept++] = parts[i];
+    *element = term_sum(&a->terms, varying, kept);
+    *centre = term_minus(&a->terms, sum, *element);
+}
+
+/* The sum of the elements that the centre is made from. */
+static size_t mean_of(struct analysis *a, size_t s, const struct term *element,
+                      const struct term *centre)
+{
+    struct reads reads = {.count = 0};
+    term_walk(&a->terms, centre, collect_reads, &reads);
+    for (size_t i = 0; i < reads.count; i++)
+        if (sums(a, s, reads.at[i], element))
+            return a->op->tensors[reads.at[i]->number].written_by;
+    return OP_NONE;
+}
+
+static bool depends_on(const struct analysis *a, size_t s, size_t m)
+{
+    struct reads reads = {.count = 0};
+    struct terms *ts = (struct terms *)&a->terms;
+    term_walk(ts, term_of_stmt(ts, s), collect_reads, &reads);
+    for (size_t i = 0; i < reads.count; i++)
+        if (reads.at[i]->number == a->op->stmts[m].target)
+            return true;
+    return false;
+}
+
+/* x * x, or (x - c) * (x - c) with c from the sum of x. */
+static bool find_squares(struct analysis *a, size_t s)
+{
+    struct factors factors;
+    const struct term *element, *centre;
+    const struct term *value = term_of_stmt(&a->terms, s);
+    double number;
+    if (!factors_in(value, loops_reduced(&a->op->stmts[s]), &factors))
+        return false;
+    size_t square = OP_NONE;
+    for (size_t i = 0; i < factors.count; i++)
+        if (!is_range(factors.at[i].term))
+            square = square == OP_NONE && factors.at[i].weight == 2 ? i : factors.count;
+    if (square >= factors.count)
+        return false;
+    split(a, s, factors.at[square].term, &element, &centre);
+    bool centred = !term_is_number(centre, &number);
+    if (!centred && (number < 0 || number > 0))
+        return false;
+    struct same_row row = {a, s, element};
+    for (size_t i = 0; i < factors.count; i++)
+        if (is_range(factors.at[i].term))
+            row.wanted = term_times(&a->terms, row.wanted, factors.at[i].term);
+    size_t m =
+        centred ? mean_of(a, s, row.wanted, centre) : partner(a, s, REDUCE_SUM, row_sums, &row);
+    if (m == OP_NONE || (!centred && (depends_on(a, m, s) || depends_on(a, s, m))))
+        return false;
+    note_structure(
+        a, s, m, STRUCTURE_MERGEABLE_STATISTICS,
+        note_text(a,
+                  "with %.*s of statement %zu: %s of parts of the index merge into "
+                  "those of the whole",
+                  STR_ARG(name_of(a, m)), m,
+                  centred ? "count, mean and squared deviation" : "sum and sum of squares"));
+    return true;
+}
+
+/* (x - c) * (y - d), c from the sum of x and d from that of y. */
+static bool find_comoment(struct analysis *a, size_t s)
+{
+    struct factors factors;
+    size_t means[2], count = 0;
+    if (!factors_in(term_of_stmt(&a->terms, s), loops_reduced(&a->op->stmts[s]), &factors) ||
+        factors.count != 2)
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        const struct term *element, *centre;
+        split(a, s, factors.at[i].term, &element, &centre);
+        size_t m = factors.at[i].weight == 1 ? mean_of(a, s, element, centre) : OP_NONE;
+        if (m != OP_NONE)
+            means[count++] = m;
+    }
+    if (count < 2)
+        return false;
+    size_t first = means[0] < means[1] ? means[0] : means[1];
+    size_t second = means[0] < means[1] ? means[1] : means[0];
+    note_structure(a, s, second, STRUCTURE_MERGEABLE_STATISTICS,
+                   note_text(a,
+                             "with %.*s of statement %zu and %.*s of statement %zu: count, means "
+                             "and products of deviations of parts of the index merge into those of "
+                             "the whole",
+                             STR_ARG(name_of(a, first)), first, STR_ARG(name_of(a, second)),
+                             second));
+    return true;
+}
+
+bool has_moments(const struct analysis *a, size_t s)
+{
+    enum reduce_op op = a->op->stmts[s].reduce;
+    return structure_with(a, s, STRUCTURE_MERGEABLE_STATISTICS) != OP_NONE && op != REDUCE_ARGMAX &&
+           op != REDUCE_ARGMIN;
+}
+
+/* ---- one statistic ---- */
+
+static bool row_has_maximum(void *context, const struct term *read)
+{
+    struct same_row *row = context;
+    size_t writer = row->a->op->tensors[read->number].written_by;
+    struct candidates loops = {.count = 0};
+    struct equality e = {row->a, term_of_read(&row->a->terms, read, TERM_LOOPS_OTHER), row->wanted,
+                         0};
+    candidates_loops(row->a, row->s, loops_reduced(&row->a->op->stmts[row->s]), &loops);
+    return match_reduced(row->a, writer, TERM_LOOPS_OTHER, &loops, is_proportional, &e);
+}
+
+static void find_position(struct analysis *a, size_t s)
+{
+    struct same_row row = {a, s, term_of_stmt(&a->terms, s)};
+    bool max = a->op->stmts[s].reduce == REDUCE_ARGMAX;
+    size_t m = partner(a, s, max ? REDUCE_MAX : REDUCE_MIN, row_has_maximum, &row);
+    note_structure(a, s, m, STRUCTURE_MERGEABLE_STATISTICS,
+                   m == OP_NONE
+                       ? note_text(a, "value and position of parts of the index merge into those "
+                                      "of the whole: by value, then by smaller position")
+                       : note_text(a,
+                                   "with %.*s of statement %zu: value and position of parts of "
+                                   "the index merge into those of the whole: by value, then by "
+                                   "smaller position",
+                                   STR_ARG(name_of(a, m)), m));
+}
+
+static void find_statistics(struct analysis *a, size_t s)
 {
     const struct stmt *stmt = &a->op->stmts[s];
-    struct nodes nodes = {.wanted = {EXPR_DIV, EXPR_MUL}};
-    if (!is_plain_map(stmt) || stmt->free_count == 0)
+    bool whole = stmt->reduce != REDUCE_NONE && stmt->scatter == NULL && !is_scan(a, s);
+    if (!whole || has_structure(a, s, STRUCTURE_RESCALED_ACCUMULATION) ||
+        (stmt->reduce == REDUCE_SUM && find_comoment(a, s)) ||
+        has_structure(a, s, STRUCTURE_CONTRACTION))
         return;
-    expr_walk(stmt->value, collect_nodes, &nodes);
-    for (size_t i = 0; i < nodes.count; i++)
-        for (size_t side = 0; side < 2; side++) {
-            const struct expr *by = nodes.found[i]->args[1 - side];
-            struct row_scan scale = {a, stmt, OP_NONE, false};
-            struct row_scan row = {a, stmt, OP_NONE, false};
-            expr_walk(by, scan_rows, &scale);
-            expr_walk(nodes.found[i]->args[side], scan_rows, &row);
-            bool divides = nodes.found[i]->op == EXPR_MUL || side == 0;
-            if (!divides || scale.statistic == OP_NONE || scale.elements || !row.elements)
-                continue;
-            size_t r =
-                reduction_behind(a, scale.statistic, made_from(a, nodes.found[i]->args[side]));
-            if (r == OP_NONE)
-                continue;
-            note_structure(a, s, r, STRUCTURE_STREAMING_NORMALISATION,
-                           note_text(a,
-                                     "elements are scaled by %.*s, which the reduction of "
-                                     "statement %zu draws from the same data",
-                                     STR_ARG(a->op->tensors[scale.statistic].name), r));
-            return;
+    if (stmt->reduce == REDUCE_ARGMAX || stmt->reduce == REDUCE_ARGMIN)
+        find_position(a, s);
+    else if (stmt->reduce != REDUCE_SUM || !find_squares(a, s))
+        note_structure(a, s, OP_NONE, STRUCTURE_MERGEABLE_STATISTICS,
+                       note_text(a, "%s of parts of the index merge into that of the whole",
+                                 stmt->reduce == REDUCE_SUM    ? "sums"
+                                 : stmt->reduce == REDUCE_PROD ? "products"
+                                 : stmt->reduce == REDUCE_MAX  ? "maxima"
+                                 : stmt->reduce == REDUCE_MIN  ? "minima"
+                                                               : "answers"));
+}
+
+/* ---- rescaled accumulation ---- */
+
+struct exponent {
+    struct analysis *a;
+    const struct term *rest;   /* the exponent without the maximum */
+    const struct term *scaled; /* scale * what the maximum is of */
+    const struct factors *factors;
+};
+
+/* The conditions that are masks of the sum, and the sum without them. */
+static const struct term *without_masks(struct terms *ts, const struct term *sum,
+                                        struct factors *masks)
+{
+    const struct term_part *parts;
+    struct term_part single;
+    size_t count = term_addends(sum, &parts, &single), kept = 0;
+    struct term_part *others = arena_array(ts->arena, struct term_part, count + 1);
+    masks->count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].term->kind != TERM_MASK)
+            others[kept++] = parts[i];
+        else if (masks->count < FACTORS_MAX)
+            masks->at[masks->count++] = (struct term_part){1, parts[i].term};
+    return term_sum(ts, others, kept);
+}
+
+/* What the maximum is taken over has the terms of the sum, and perhaps more. */
+static bool is_exponent(void *context, const struct term *const *by_loop)
+{
+    const struct exponent *e = context;
+    struct terms *ts = &e->a->terms;
+    struct factors of_maximum, of_sum;
+    const struct term *scaled = term_expand(ts, term_replace(ts, e->scaled, by_loop));
+    if (without_masks(ts, scaled, &of_maximum) != without_masks(ts, e->rest, &of_sum))
+        return false;
+    for (size_t i = 0; i < of_maximum.count; i++) {
+        const struct term *condition = of_maximum.at[i].term->parts[0].term;
+        const struct term_part holds = {1, term_holds(ts, condition)};
+        if (!has_factor(&of_sum, &of_maximum.at[i]) && !has_factor(e->factors, &holds))
+            return false;
+    }
+    return true;
+}
+
+/* The read of a maximum or minimum, perhaps kept from going below a number; NULL. */
+static const struct term *extreme_in(struct analysis *a, const struct term *factor)
+{
+    bool clamped = factor->kind == TERM_CALL &&
+                   (factor->op == EXPR_MAX || factor->op == EXPR_MIN) && factor->count == 2;
+    double number;
+    for (size_t i = 0; clamped && i < 2; i++)
+        if (term_is_number(factor->parts[i].term, &number))
+            factor = factor->parts[1 - i].term;
+    bool extreme = term_reduction(&a->terms, factor, REDUCE_MAX) != OP_NONE ||
+                   term_reduction(&a->terms, factor, REDUCE_MIN) != OP_NONE;
+    return extreme ? factor : NULL;
+}
+
+/* One addend of an exponent: is it minus the extreme of the rest? */
+static size_t extreme_of_rest(struct analysis *a, size_t s, const struct term *arg,
+                              const struct term_part *addend, const struct factors *factors)
+{
+    const struct term_part *parts;
+    struct term_part single;
+    size_t count = term_factors(addend->term, &parts, &single);
+    for (size_t i = 0; i < count; i++) {
+        const struct term *read = parts[i].weight == 1 ? extreme_in(a, parts[i].term) : NULL;
+        size_t m = read == NULL ? OP_NONE : a->op->tensors[read->number].written_by;
+        struct candidates loops = {.count = 0};
+        if (m == OP_NONE || m == s || a->op->stmts[m].seq != OP_NONE ||
+            (a->op->stmts[m].reduce == REDUCE_MAX) != (addend->weight < 0))
+            continue;
+        const struct term_part scale[] = {{1, addend->term}, {-1, parts[i].term}};
+        const struct term *times = term_product(&a->terms, scale, 2);
+        const struct term *of = term_of_read(&a->terms, read, TERM_LOOPS_OTHER);
+        struct exponent e = {
+            a, term_minus(&a->terms, arg, term_scaled(&a->terms, addend->weight, addend->term)),
+            term_scaled(&a->terms, -addend->weight, term_times(&a->terms, times, of)), factors};
+        candidates_loops(a, s, loops_reduced(&a->op->stmts[s]), &loops);
+        if (match_reduced(a, m, TERM_LOOPS_OTHER, &loops, is_exponent, &e))
+            return m;
+    }
+    return OP_NONE;
+}
+
+size_t rescaled_against(struct analysis *a, size_t s, const struct term *product)
+{
+    struct factors factors;
+    if (!factors_in(product, UINT64_MAX, &factors))
+        return OP_NONE;
+    for (size_t i = 0; i < factors.count; i++) {
+        const struct term *factor = factors.at[i].term;
+        const struct term_part *addends;
+        struct term_part single;
+        if (factor->kind != TERM_CALL || factor->op != EXPR_EXP)
+            continue;
+        const struct term *arg = factor->parts[0].term;
+        size_t count = term_addends(arg, &addends, &single);
+        for (size_t k = 0; k < count; k++) {
+            size_t m = extreme_of_rest(a, s, arg, &addends[k], &factors);
+            if (m != OP_NONE)
+                return m;
         }
+    }
+    return OP_NONE;
+}
+
+static void find_rescaled(struct analysis *a, size_t s)
+{
+    const struct term_part *addends;
+    struct term_part single;
+    if (!is_sum(a, s) || a->op->stmts[s].seq != OP_NONE)
+        return;
+    size_t count = term_addends(term_of_stmt(&a->terms, s), &addends, &single);
+    for (size_t i = 0; i < count; i++) {
+        size_t m = rescaled_against(a, s, addends[i].term);
+        if (m == OP_NONE)
+            continue;
+        bool max = a->op->stmts[m].reduce == REDUCE_MAX;
+        note_structure(a, s, m, STRUCTURE_RESCALED_ACCUMULATION,
+                       note_text(a,
+                                 "its terms have exp(%s%.*s%s), %.*s of statement %zu being the "
+                                 "%s of u over the same index: a sum against a %s one is "
+                                 "rescaled, so one pass is enough",
+                                 max ? "u - " : "", STR_ARG(name_of(a, m)), max ? "" : " - u",
+                                 STR_ARG(name_of(a, m)), m, max ? "maximum" : "minimum",
+                                 max ? "smaller" : "larger"));
+        return;
+    }
+}
+
+/* ---- weighted reduction ---- */
+
+static bool is_exp(const struct term *term)
+{
+    return term->kind == TERM_CALL && term->op == EXPR_EXP && term->reads;
+}
+
+/* Do data choose a term of each result, by a subscript that varies along the reduced loops? */
+static bool is_gathered(const struct analysis *a, const struct term *term, uint64_t reduced)
+{
+    for (size_t i = 0; term->kind == TERM_READ && i < a->op->tensors[term->number].rank; i++)
+        if (term->parts[i].term->reads && (term->parts[i].term->loops & reduced) != 0)
+            return true;
+    return false;
+}
+
+/* What makes one of the factors a weight; NULL = nothing does. */
+static const char *weights_in(struct analysis *a, size_t s, const struct factors *factors)
+{
+    bool gathered = false;
+    size_t kinds = 0;
+    for (size_t i = 0; i < factors->count; i++)
+        if (is_exp(factors->at[i].term))
+            return "from exp";
+    for (size_t i = 0; i < factors->count; i++)
+        if (factors->at[i].term->kind == TERM_HOLDS && factors->at[i].term->reads)
+            return "of 0 and 1, a condition on data";
+    for (size_t i = 0; i < factors->count; i++) {
+        const struct term_part power = factors->at[i];
+        struct same_row row = {a, s, term_product(&a->terms, &power, 1)};
+        size_t m = partner(a, s, REDUCE_SUM, row_sums, &row);
+        if (m != OP_NONE && row.wanted->reads)
+            return "that are summed too";
+        gathered |= is_gathered(a, power.term, loops_reduced(&a->op->stmts[s]));
+        kinds += power.term->reads;
+    }
+    if (gathered && kinds > 1)
+        return "for what data choose";
+    return kinds > 1 && !has_structure(a, s, STRUCTURE_CONTRACTION) ? "of the same index" : NULL;
+}
+
+static void find_weighted(struct analysis *a, size_t s)
+{
+    const struct stmt *stmt = &a->op->stmts[s];
+    struct factors factors;
+    if (!is_sum(a, s) || !factors_in(term_of_stmt(&a->terms, s), loops_reduced(stmt), &factors))
+        return;
+    size_t kept = 0;
+    for (size_t i = 0; i < factors.count; i++)
+        if (!is_range(factors.at[i].term))
+            factors.at[kept++] = factors.at[i];
+    factors.count = kept;
+    const char *weights = kept < 2 ? NULL : weights_in(a, s, &factors);
+    if (weights != NULL)
+        note_structure(a, s, OP_NONE, STRUCTURE_WEIGHTED_REDUCTION,
+                       note_text(a, "sum over %.*s of values times weights %s",
+                                 STR_ARG(loop_names(a, stmt, true)), weights));
 }
 
 void find_across(struct analysis *a, size_t s)
 {
-    find_statistics(a, s);
-    find_weighted(a, s);
     find_rescaled(a, s);
-    find_normalisation(a, s);
-    find_ratio(a, s);
+    find_weighted(a, s);
+    find_statistics(a, s);
 }

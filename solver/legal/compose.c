@@ -53,7 +53,7 @@ static void primitives_of_contraction(struct analysis *a, size_t s)
 {
     enum role_of_loop roles[OP_LOOPS_MAX];
     const struct stmt *stmt = &a->op->stmts[s];
-    if (!contraction_roles(a, stmt, roles))
+    if (!contraction_roles(a, s, roles))
         return;
     long long m = (long long)role_extent(a, s, roles, ROLE_M);
     long long n = (long long)role_extent(a, s, roles, ROLE_N);
@@ -147,7 +147,7 @@ static void primitives_of_structures(struct analysis *a, size_t s)
     if (has_structure(a, s, STRUCTURE_RESCALED_ACCUMULATION))
         note_primitive(a, s, PRIMITIVE_ONLINE_STATE,
                        note_text(a, "maximum and sum are kept together, in one pass"));
-    else if (has_structure(a, s, STRUCTURE_MERGEABLE_STATISTICS))
+    else if (has_moments(a, s))
         note_primitive(a, s, PRIMITIVE_ONLINE_STATE,
                        note_text(a, "count, mean and squared deviation are kept together, in one "
                                     "pass"));
@@ -274,8 +274,8 @@ static void compose_reduced(struct analysis *a, size_t from, size_t to)
 {
     enum role_of_loop roles[OP_LOOPS_MAX];
     const struct stmt *producer = &a->op->stmts[from];
-    bool second = contraction_roles(a, &a->op->stmts[to], roles);
-    if (contraction_roles(a, producer, roles))
+    bool second = contraction_roles(a, to, roles);
+    if (contraction_roles(a, from, roles))
         note_composition(
             a, from, to, true,
             second ? note_text(a, "if the tile of the first product stays on chip and the second "

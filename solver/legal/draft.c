@@ -119,6 +119,15 @@ void draft_insert(struct draft *d, size_t at, const struct stmt *stmt)
     find_writers(d);
 }
 
+void draft_remove(struct draft *d, size_t at)
+{
+    d->op.stmt_count--;
+    memmove(&d->stmts[at], &d->stmts[at + 1], (d->op.stmt_count - at) * sizeof(d->stmts[0]));
+    for (size_t i = 0; i < d->op.seq_count; i++)
+        d->seqs[i].first -= d->seqs[i].first > at;
+    find_writers(d);
+}
+
 struct marks {
     bool *read; /* by tensor */
     bool changed;
@@ -161,20 +170,12 @@ static bool *needed_tensors(struct draft *d)
 static void drop_dead(struct draft *d)
 {
     const bool *needed = needed_tensors(d);
-    size_t kept = d->op.stmt_count;
     for (size_t t = 0; t < d->op.declared_count; t++)
         if (!needed[t])
             return;
-    for (size_t s = d->op.stmt_count; s-- > 0;) {
-        if (needed[d->stmts[s].target])
-            continue;
-        kept--;
-        memmove(&d->stmts[s], &d->stmts[s + 1], (kept - s) * sizeof(d->stmts[0]));
-        for (size_t i = 0; i < d->op.seq_count; i++)
-            d->seqs[i].first -= d->seqs[i].first > s;
-    }
-    d->op.stmt_count = kept;
-    find_writers(d);
+    for (size_t s = d->op.stmt_count; s-- > 0;)
+        if (!needed[d->stmts[s].target])
+            draft_remove(d, s);
 }
 
 bool draft_finish(struct draft *d, const struct op **out, struct err *err)
@@ -318,21 +319,27 @@ size_t expr_reads_of(const struct expr *expr, size_t tensor)
 }
 
 struct variation {
-    size_t from;
+    size_t from, to;
     bool found;
 };
 
 static void note_index(void *context, const struct expr *expr)
 {
     struct variation *variation = context;
-    variation->found |= expr->op == EXPR_INDEX && expr->loop >= variation->from;
+    variation->found |=
+        expr->op == EXPR_INDEX && expr->loop >= variation->from && expr->loop < variation->to;
+}
+
+bool expr_varies_over(const struct expr *expr, size_t from, size_t to)
+{
+    struct variation variation = {from, to, false};
+    expr_walk(expr, note_index, &variation);
+    return variation.found;
 }
 
 bool expr_varies(const struct expr *expr, size_t from)
 {
-    struct variation variation = {from, false};
-    expr_walk(expr, note_index, &variation);
-    return variation.found;
+    return expr_varies_over(expr, from, OP_NONE);
 }
 
 static bool pair_loop(size_t a, size_t b, size_t *of)
@@ -477,4 +484,34 @@ const struct expr *expr_expanded(struct arena *arena, const struct op *op, const
     struct copying c = {.arena = arena, .guarded = OP_NONE, .op = op};
     const struct expr *out = copy(&c, expr);
     return c.nodes > REWRITE_NODES_MAX || expr_nodes(out) > REWRITE_NODES_MAX / 4 ? NULL : out;
+}
+
+const struct expr *expr_mapped(struct arena *arena, const struct expr *expr, expr_mapper *map,
+                               void *context)
+{
+    struct expr *e = arena_new(arena, struct expr);
+    *e = *expr;
+    if (expr->op == EXPR_READ) {
+        const struct expr **subs = arena_array(arena, const struct expr *, expr->rank + 1);
+        for (size_t i = 0; i < expr->rank; i++)
+            subs[i] = expr_mapped(arena, expr->subs[i], map, context);
+        e->subs = subs;
+    }
+    if (expr->pad != NULL)
+        e->pad = expr_mapped(arena, expr->pad, map, context);
+    for (size_t i = 0; i < COUNT_OF(e->args) && e->args[i] != NULL; i++)
+        e->args[i] = expr_mapped(arena, e->args[i], map, context);
+    return map(context, expr, e);
+}
+
+void stmt_map(struct draft *d, struct stmt *stmt, expr_mapper *map, void *context)
+{
+    size_t rank = d->tensors[stmt->target].rank;
+    stmt->value = expr_mapped(d->arena, stmt->value, map, context);
+    if (stmt->scatter == NULL)
+        return;
+    const struct expr **scatter = arena_array(d->arena, const struct expr *, rank + 1);
+    for (size_t i = 0; i < rank; i++)
+        scatter[i] = expr_mapped(d->arena, stmt->scatter[i], map, context);
+    stmt->scatter = scatter;
 }

@@ -10,6 +10,8 @@
  *
  * Not here: reassociation and distribution, which round differently.  A zero may change its sign.
  */
+#include <string.h>
+
 #include "solver/legal/rewrite_int.h"
 
 struct normaliser {
@@ -78,6 +80,8 @@ static const struct expr *passed_on(const struct expr *e)
         out = a;
     else if ((e->op == EXPR_MUL && is_literal(a, 1)) || (e->op == EXPR_ADD && is_literal(a, 0)))
         out = b;
+    else if (e->op == EXPR_CAST && !e->tf32 && !a->weak)
+        out = a;
     return out != NULL && out->dtype == e->dtype && !out->weak ? out : NULL;
 }
 
@@ -88,6 +92,9 @@ static const struct expr *other_way(struct arena *arena, const struct expr *e)
     const struct expr *a = e->args[0], *b = e->args[1];
     bool first = a->op == EXPR_NEG && dtype_is_float(a->dtype);
     bool second = b != NULL && b->op == EXPR_NEG && dtype_is_float(b->dtype);
+    if (e->op == EXPR_SUB && is_literal(a, 0) && dtype_is_float(e->dtype) && b->dtype == e->dtype &&
+        !b->weak)
+        return expr_like(arena, e, EXPR_NEG, b, NULL);
     if (e->op == EXPR_NEG && a->op == EXPR_SUB && dtype_is_float(a->dtype))
         return expr_like(arena, e, EXPR_SUB, a->args[1], a->args[0]);
     if (e->op == EXPR_ADD && second)
@@ -194,14 +201,255 @@ static void normal_stmt(struct normaliser *n, struct stmt *stmt)
         n->keys[stmt->target] = key;
 }
 
+/* ---- outputs that are copies ---- */
+
+/* The statement that wrote what `copy` copies whole into an output, if nothing but its target's
+ * name and the order of its indices tells them apart; NULL. */
+static struct stmt *copied_by(struct normaliser *n, const struct stmt *copy)
+{
+    const struct expr *read = copy->value;
+    bool used[OP_LOOPS_MAX] = {false};
+    if (copy->reduce != REDUCE_NONE || !is_straight(copy) || read->op != EXPR_READ ||
+        read->pad != NULL || n->d.tensors[copy->target].role != ROLE_OUTPUT ||
+        copy->target >= n->d.op.declared_count)
+        return NULL;
+    const struct tensor *from = &n->d.tensors[read->tensor];
+    struct stmt *stmt = from->written_by == OP_NONE ? NULL : &n->d.stmts[from->written_by];
+    if (!from->temporary || stmt == NULL || stmt->seq != OP_NONE || stmt->scatter != NULL ||
+        read->rank != copy->free_count || from->dtype != n->d.tensors[copy->target].dtype ||
+        stmt->value->weak)
+        return NULL;
+    for (size_t i = 0; i < read->rank; i++) {
+        if (read->subs[i]->op != EXPR_INDEX || used[read->subs[i]->loop])
+            return NULL;
+        used[read->subs[i]->loop] = true;
+    }
+    return stmt;
+}
+
+/* Reads of tensor `from` become reads of `to`, whose i-th subscript is from's place[i]-th. */
+struct moving {
+    struct arena *arena;
+    size_t from, to;
+    const size_t *place;
+};
+
+static const struct expr *moved(const struct moving *m, const struct expr *expr)
+{
+    struct expr *e = arena_new(m->arena, struct expr);
+    const struct expr **subs = arena_array(m->arena, const struct expr *, expr->rank + 1);
+    *e = *expr;
+    for (size_t i = 0; i < expr->rank; i++)
+        subs[i] = moved(m, expr->subs[e->tensor == m->from ? m->place[i] : i]);
+    if (e->op == EXPR_READ)
+        e->subs = subs;
+    if (e->op == EXPR_READ && e->tensor == m->from)
+        e->tensor = m->to;
+    if (e->pad != NULL)
+        e->pad = moved(m, e->pad);
+    for (size_t i = 0; i < COUNT_OF(e->args) && e->args[i] != NULL; i++)
+        e->args[i] = moved(m, e->args[i]);
+    return e;
+}
+
+/* The writer's free loops in the order of the copy's target, with their names. */
+static void reorder_loops(struct normaliser *n, struct stmt *stmt, const struct stmt *copy,
+                          const size_t *place)
+{
+    struct arena *arena = n->d.arena;
+    struct loop *loops = arena_array(arena, struct loop, stmt->loop_count + 1);
+    const struct expr *by_loop[OP_LOOPS_MAX] = {NULL};
+    size_t to[OP_LOOPS_MAX];
+    for (size_t i = 0; i < stmt->loop_count; i++) {
+        size_t old = i < copy->free_count ? place[i] : i;
+        loops[i] = stmt->loops[old];
+        to[old] = i;
+        by_loop[old] = expr_index(arena, i);
+    }
+    for (size_t i = 0; i < stmt->loop_count; i++)
+        if (loops[i].bound != RANGE_FULL)
+            loops[i].bound_loop = to[loops[i].bound_loop];
+    stmt->value = expr_replaced(arena, stmt->value, by_loop, OP_NONE);
+    stmt->loops = loops;
+}
+
+/* y = t, t written only to be copied: what wrote t writes y.  Returns whether one was found. */
+static bool redirect_copy(struct normaliser *n)
+{
+    for (size_t s = 0; s < n->d.op.stmt_count; s++) {
+        const struct stmt copy = n->d.stmts[s];
+        struct stmt *stmt = copied_by(n, &copy);
+        size_t place[OP_LOOPS_MAX] = {0};
+        if (stmt == NULL)
+            continue;
+        for (size_t i = 0; i < copy.value->rank; i++)
+            place[copy.value->subs[i]->loop] = i;
+        const struct moving move = {n->d.arena, stmt->target, copy.target, place};
+        reorder_loops(n, stmt, &copy, place);
+        stmt->target = copy.target;
+        draft_remove(&n->d, s);
+        for (size_t i = 0; i < n->d.op.stmt_count; i++)
+            n->d.stmts[i].value = moved(&move, n->d.stmts[i].value);
+        return true;
+    }
+    return false;
+}
+
+/* ---- the order of statements ---- */
+
+/* What a statement is made from, without arithmetic, which may be written in several ways. */
+struct lineage {
+    size_t depth, reads; /* longest way to an input; tensors read */
+    uint64_t key;
+};
+
+struct ordering {
+    struct normaliser *n;
+    struct lineage *lineage; /* by tensor */
+    bool *placed;
+    size_t *order; /* old numbers */
+    size_t count;
+};
+
+struct sources {
+    const struct draft *d;
+    size_t *tensor; /* each once */
+    size_t count;
+};
+
+static void add_source(void *context, const struct expr *expr)
+{
+    struct sources *sources = context;
+    for (size_t i = 0; expr->op == EXPR_READ && i < sources->count; i++)
+        if (sources->tensor[i] == expr->tensor)
+            return;
+    if (expr->op == EXPR_READ)
+        sources->tensor[sources->count++] = expr->tensor;
+}
+
+static void sources_of(const struct draft *d, const struct stmt *stmt, struct sources *out)
+{
+    *out = (struct sources){d, arena_array(d->arena, size_t, d->op.tensor_count + 1), 0};
+    expr_walk(stmt->value, add_source, out);
+    for (size_t i = 0; stmt->scatter != NULL && i < d->tensors[stmt->target].rank; i++)
+        expr_walk(stmt->scatter[i], add_source, out);
+}
+
+static void find_lineage(struct ordering *o)
+{
+    const struct draft *d = &o->n->d;
+    for (size_t t = 0; t < d->op.declared_count; t++)
+        o->lineage[t].key = mixed(t + 1, 0);
+    for (size_t s = 0; s < d->op.stmt_count; s++) {
+        struct lineage *own = &o->lineage[d->stmts[s].target];
+        struct sources sources;
+        uint64_t sum = 0;
+        sources_of(d, &d->stmts[s], &sources);
+        for (size_t i = 0; i < sources.count; i++) {
+            const struct lineage *from = &o->lineage[sources.tensor[i]];
+            own->depth = from->depth + 1 > own->depth ? from->depth + 1 : own->depth;
+            sum += from->key;
+        }
+        own->reads = sources.count;
+        own->key = mixed(mixed(sum, (uint64_t)d->stmts[s].reduce), d->stmts[s].loop_count);
+    }
+}
+
+static bool comes_before(const struct lineage *a, const struct lineage *b)
+{
+    if (a->depth != b->depth)
+        return a->depth < b->depth;
+    if (a->reads != b->reads)
+        return a->reads < b->reads;
+    return a->key < b->key;
+}
+
+static void place_stmt(struct ordering *o, size_t s);
+
+static void place_sources(struct ordering *o, const struct stmt *stmt)
+{
+    struct sources sources;
+    sources_of(&o->n->d, stmt, &sources);
+    for (size_t i = 1; i < sources.count; i++)
+        for (size_t k = i; k > 0 && comes_before(&o->lineage[sources.tensor[k]],
+                                                 &o->lineage[sources.tensor[k - 1]]);
+             k--) {
+            size_t swap = sources.tensor[k];
+            sources.tensor[k] = sources.tensor[k - 1];
+            sources.tensor[k - 1] = swap;
+        }
+    for (size_t i = 0; i < sources.count; i++) {
+        size_t writer = o->n->d.tensors[sources.tensor[i]].written_by;
+        if (writer != OP_NONE)
+            place_stmt(o, writer);
+    }
+}
+
+/* A block stays together; what its statements need from outside comes before it. */
+static void place_block(struct ordering *o, const struct seq *seq)
+{
+    for (size_t i = 0; i < seq->count; i++)
+        o->placed[seq->first + i] = true;
+    for (size_t i = 0; i < seq->count; i++)
+        place_sources(o, &o->n->d.stmts[seq->first + i]);
+    for (size_t i = 0; i < seq->count; i++)
+        o->order[o->count++] = seq->first + i;
+}
+
+static void place_stmt(struct ordering *o, size_t s)
+{
+    const struct stmt *stmt = &o->n->d.stmts[s];
+    if (o->placed[s])
+        return;
+    o->placed[s] = true;
+    if (stmt->seq != OP_NONE) {
+        place_block(o, &o->n->d.seqs[stmt->seq]);
+        return;
+    }
+    place_sources(o, stmt);
+    o->order[o->count++] = s;
+}
+
+/* What the first output needs, what is made in fewer steps first, then the next output. */
+static void order_stmts(struct normaliser *n)
+{
+    struct arena *arena = n->d.arena;
+    size_t count = n->d.op.stmt_count;
+    struct ordering o = {n, arena_array(arena, struct lineage, n->d.op.tensor_count + 1),
+                         arena_array(arena, bool, count + 1), arena_array(arena, size_t, count + 1),
+                         0};
+    struct stmt *stmts = arena_array(arena, struct stmt, count + 1);
+    find_lineage(&o);
+    for (size_t t = 0; t < n->d.op.declared_count; t++)
+        if (n->d.tensors[t].written_by != OP_NONE)
+            place_stmt(&o, n->d.tensors[t].written_by);
+    for (size_t s = 0; s < count; s++)
+        place_stmt(&o, s);
+    for (size_t i = 0; i < count; i++) {
+        stmts[i] = n->d.stmts[o.order[i]];
+        for (size_t q = 0; q < n->d.op.seq_count; q++)
+            if (stmts[i].seq == q && (i == 0 || stmts[i - 1].seq != q))
+                n->d.seqs[q].first = i;
+    }
+    memcpy(n->d.stmts, stmts, count * sizeof(stmts[0]));
+}
+
+static void normal_stmts(struct normaliser *n)
+{
+    for (size_t t = 0; t < n->d.op.tensor_count; t++)
+        n->keys[t] = t < n->d.op.declared_count ? t + 1 : 0;
+    for (size_t s = 0; s < n->d.op.stmt_count; s++)
+        normal_stmt(n, &n->d.stmts[s]);
+}
+
 bool op_normal(struct arena *arena, const struct op *op, const struct op **out, struct err *err)
 {
     struct normaliser n;
     draft_begin(&n.d, arena, op);
     n.keys = arena_array(arena, uint64_t, op->tensor_count + 1);
-    for (size_t t = 0; t < op->tensor_count; t++)
-        n.keys[t] = t < op->declared_count ? t + 1 : 0;
-    for (size_t s = 0; s < op->stmt_count; s++)
-        normal_stmt(&n, &n.d.stmts[s]);
+    normal_stmts(&n);
+    while (redirect_copy(&n))
+        normal_stmts(&n);
+    order_stmts(&n);
     return draft_finish(&n.d, out, err);
 }

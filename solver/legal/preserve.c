@@ -41,7 +41,7 @@ static bool is_narrow_track(const struct analysis *a)
 static void reorder_reduction(struct analysis *a, size_t s)
 {
     const struct stmt *stmt = &a->op->stmts[s];
-    if (is_scan(stmt))
+    if (has_structure(a, s, STRUCTURE_SCAN))
         note_preservation(a, s, PRESERVATION_REORDER, false,
                           note_text(a, "each result needs just the terms before it"));
     else if (is_arg(stmt))
@@ -105,8 +105,9 @@ static void find_split(struct analysis *a, size_t s)
     }
     if (stmt->reduce == REDUCE_NONE || stmt->scatter != NULL)
         return;
-    const char *merge = is_scan(stmt)   ? "parts are scanned alone, then shifted by the totals "
-                                          "before them"
+    const char *merge = has_structure(a, s, STRUCTURE_SCAN)
+                            ? "parts are scanned alone, then shifted by the totals "
+                              "before them"
                         : is_arg(stmt)  ? "parts merge by value, then by smaller position"
                         : !rounds(stmt) ? "parts merge exactly"
                         : stmt->reduce == REDUCE_SUM ? "parts are added, within the bound"
@@ -118,7 +119,7 @@ static void find_split(struct analysis *a, size_t s)
 
 static void find_summaries(struct analysis *a, size_t s)
 {
-    if (has_structure(a, s, STRUCTURE_MERGEABLE_STATISTICS))
+    if (has_moments(a, s))
         note_preservation(a, s, PRESERVATION_SUMMARISE, true,
                           note_text(a, "count, mean and squared deviation merge within the bound; "
                                        "the difference of raw moments does not, for it cancels"));
@@ -230,7 +231,7 @@ static void find_precision(struct analysis *a, size_t s)
     const struct stmt *stmt = &a->op->stmts[s];
     if (!is_float(stmt))
         return;
-    if (!contraction_roles(a, stmt, roles)) {
+    if (!contraction_roles(a, s, roles)) {
         if (rounds(stmt))
             note_preservation(a, s, PRESERVATION_PRECISION, false,
                               note_text(a, "sums to fewer bits than %s leave the bound",

@@ -90,6 +90,22 @@ static bool find_sum(struct rescaling *r, size_t s)
     return false;
 }
 
+bool is_sum_against_maximum(struct draft *d, size_t stmt)
+{
+    for (size_t m = 0; m < stmt; m++) {
+        const struct stmt *maximum = &d->stmts[m];
+        struct rescaling r = {.d = d, .maximum = m, .loop = maximum->free_count};
+        struct factors factors;
+        if (maximum->reduce != REDUCE_MAX || !is_straight(maximum))
+            continue;
+        r.u = expr_expanded(d->arena, &d->op, maximum->value);
+        if (r.u != NULL && find_sum(&r, stmt) && factors_of_product(r.sums[0].value, &factors) &&
+            factors.above_count == 1 && factors.below_count == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The sum's value with the part's maximum in place of the whole one. */
 static const struct expr *against_part(struct arena *arena, const struct expr *expr, size_t whole,
                                        const struct expr *part)
@@ -168,7 +184,7 @@ bool rewrite_rescale(struct draft *d, const struct rewrite *rewrite, struct resc
     struct rescaling r = {.d = d, .maximum = rewrite->stmt, .loop = rewrite->loop, .made = out};
     const struct stmt maximum = d->stmts[rewrite->stmt];
     struct parts p;
-    if (!can_rescale(&r, &maximum) || !parts_of(d, &maximum, rewrite->loop, rewrite->block,
+    if (!can_rescale(&r, &maximum) || !parts_of(d, &maximum, rewrite->loop, rewrite->number,
                                                 draft_name(d, "part"), draft_name(d, "inner"), &p))
         return false;
     size_t parts_maximum =
@@ -181,7 +197,7 @@ bool rewrite_rescale(struct draft *d, const struct rewrite *rewrite, struct resc
     draft_insert(d, rewrite->stmt, &over);
     *out = (struct rescaled){.maximum = maximum.target, .partial = parts_maximum};
     for (size_t i = 0; i < r.count; i++) /* each one before moves the next by one */
-        if (!cut_sum(&r, &r.sums[i], r.sums[i].stmt + 1 + i, &p, parts_maximum, rewrite->block))
+        if (!cut_sum(&r, &r.sums[i], r.sums[i].stmt + 1 + i, &p, parts_maximum, rewrite->number))
             return false;
     return true;
 }
@@ -215,7 +231,7 @@ bool rewrite_centre(struct draft *d, const struct rewrite *rewrite, struct centr
     const struct expr *x, *c;
     struct parts p;
     if (!centred_square(d, &stmt, &x, &c) ||
-        !parts_of(d, &stmt, rewrite->loop, rewrite->block, draft_name(d, "part"),
+        !parts_of(d, &stmt, rewrite->loop, rewrite->number, draft_name(d, "part"),
                   draft_name(d, "inner"), &p))
         return false;
     if (p.count == NULL)

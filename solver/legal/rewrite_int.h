@@ -6,11 +6,20 @@
 /*
  * Shared by the files behind preserve_apply.
  *
- *   draft.c    an op being changed, and expressions
- *   normal.c   what means nothing is taken away
- *   rewrite.c  the rules of one statement: inline, hoist, split
- *   rescale.c  the rules of several: rescale, centre
- *   running.c  the same with a state that runs over the parts: online, welford
+ *   draft.c        an op being changed, and expressions
+ *   factors.c      products as lists of factors, operands as temporaries
+ *   range.c        what a value is at least
+ *   normal.c       what means nothing is taken away
+ *   rewrite.c      what is tried, conditions and error terms
+ *   rewrite_text.c what is tried, as text
+ *   recompute.c    inline, again
+ *   regroup.c      hoist, interchange, merge, associate
+ *   cut.c          parts of an index, split
+ *   rescale.c      the cutting rules of several statements: rescale, centre
+ *   running.c      the same with a state that runs over the parts: online, welford
+ *   relayout.c     transpose, flatten, gather
+ *   approximate.c  reciprocal, exp2, rsqrt, polynomial
+ *   precision.c    round, parts
  */
 struct draft {
     struct arena *arena;
@@ -20,6 +29,9 @@ struct draft {
     struct seq *seqs;
     size_t tensor_room, stmt_room;
     struct str why; /* of a refusal; empty = none */
+    /* the error term, where it is not the rule's own; scale 0 = it is */
+    double scale, step;
+    const struct formula *parts;
 };
 
 void draft_begin(struct draft *d, struct arena *arena, const struct op *op);
@@ -35,6 +47,8 @@ struct str draft_name(struct draft *d, const char *hint);
 size_t draft_temporary(struct draft *d, const char *hint, enum dtype dtype,
                        const struct loop *loops, size_t free_count);
 void draft_insert(struct draft *d, size_t at, const struct stmt *stmt);
+/* A statement outside sequential blocks goes. */
+void draft_remove(struct draft *d, size_t at);
 /* A sequential block behind all statements, which then need not be in order; once a draft. */
 void draft_append_seq(struct draft *d, struct str index, const struct formula *extent,
                       const struct stmt *stmts, size_t count);
@@ -64,8 +78,50 @@ bool expr_matches(const struct expr *a, const struct expr *b, size_t *of);
 bool expr_same(const struct expr *a, const struct expr *b);
 /* Does it use one of the loops from `from` on? */
 bool expr_varies(const struct expr *expr, size_t from);
+bool expr_varies_over(const struct expr *expr, size_t from, size_t to);
 size_t expr_reads_of(const struct expr *expr, size_t tensor);
 size_t expr_nodes(const struct expr *expr);
+
+/* A copy from the leaves up: `copied` is `expr` with its children mapped, what comes back is put in
+ * its place. */
+typedef const struct expr *expr_mapper(void *context, const struct expr *expr, struct expr *copied);
+const struct expr *expr_mapped(struct arena *arena, const struct expr *expr, expr_mapper *map,
+                               void *context);
+/* Value and scatter of a statement of the draft. */
+void stmt_map(struct draft *d, struct stmt *stmt, expr_mapper *map, void *context);
+
+/* ---- factors ---- */
+
+/* Factors of a product, through quotients: numerators and denominators. */
+enum { FACTORS_MAX = 16 };
+struct factors {
+    const struct expr *above[FACTORS_MAX], *below[FACTORS_MAX];
+    size_t above_count, below_count;
+};
+bool factors_of_product(const struct expr *expr, struct factors *out);
+/* Those that vary over the loops from `from` to before `to`, and the others; both are added to. */
+bool factors_part(const struct factors *factors, size_t from, size_t to, struct factors *varying,
+                  struct factors *same);
+/* start * above... / below...; start NULL = none. */
+const struct expr *factors_product(struct draft *d, const struct expr *start,
+                                   const struct factors *factors);
+
+/* An expression of a statement as a temporary of its own: over the loops that it uses, in their
+ * order.  `read` is what stands for it in the statement. */
+struct operand {
+    struct stmt stmt;
+    const struct expr *read;
+};
+bool operand_of(struct draft *d, const struct stmt *stmt, const struct expr *value,
+                const char *hint, struct operand *out);
+/* `value` with `with` in the place of the node `old`. */
+const struct expr *expr_put(struct draft *d, const struct expr *value, const struct expr *old,
+                            const struct expr *with);
+
+/* ---- ranges ---- */
+
+/* No finite value of it is less, rounding aside; -infinity: nothing is known. */
+double expr_at_least(struct draft *d, const struct expr *expr);
 
 /* ---- parts of an index ---- */
 
@@ -95,6 +151,8 @@ struct stmt parts_stmt(struct draft *d, const struct parts *parts, size_t target
 const struct expr *parts_read(struct draft *d, const struct parts *parts, size_t tensor);
 /* The reduced loops but `loop`, multiplied; NULL: an extent is no plain formula. */
 const struct expr *others_of(struct draft *d, const struct stmt *stmt, size_t loop);
+/* Is every sum of the statement one of exp(u - maximum of u), which has a term 1? */
+bool is_sum_against_maximum(struct draft *d, size_t stmt);
 /* where(maximum is -inf, 0, value) */
 const struct expr *unless_empty(struct draft *d, const struct expr *maximum,
                                 const struct expr *value);
@@ -122,12 +180,21 @@ bool rewrite_centre(struct draft *d, const struct rewrite *rewrite, struct centr
 bool rewrite_online(struct draft *d, const struct rewrite *rewrite);
 bool rewrite_welford(struct draft *d, const struct rewrite *rewrite);
 
-/* Factors of a product, through quotients: numerators and denominators. */
-enum { FACTORS_MAX = 16 };
-struct factors {
-    const struct expr *above[FACTORS_MAX], *below[FACTORS_MAX];
-    size_t above_count, below_count;
-};
-bool factors_of_product(const struct expr *expr, struct factors *out);
+bool rewrite_inline(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_again(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_hoist(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_interchange(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_merge(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_associate(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_split(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_transpose(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_flatten(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_gather(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_reciprocal(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_exp2(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_rsqrt(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_polynomial(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_round(struct draft *d, const struct rewrite *rewrite);
+bool rewrite_parts(struct draft *d, const struct rewrite *rewrite);
 
 #endif

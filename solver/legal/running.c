@@ -29,15 +29,15 @@ static struct run run_begin(struct draft *d, const struct stmt *stmt, const stru
     struct formula *steps = arena_new(arena, struct formula);
     const struct formula *extent = stmt->loops[rewrite->loop].extent;
     *steps = (struct formula){
-        .op = FORMULA_CEILDIV, .a = extent, .b = formula_int(arena, rewrite->block)};
+        .op = FORMULA_CEILDIV, .a = extent, .b = formula_int(arena, rewrite->number)};
     /* ceil(e / b) - 1 = (e - 1) / b */
     const struct expr *less =
         expr_call(arena, EXPR_SUB, expr_of_formula(d, extent), expr_int(arena, 1), NULL);
-    return (struct run){.d = d,
-                        .steps = steps,
-                        .last =
-                            expr_call(arena, EXPR_DIV, less, expr_int(arena, rewrite->block), NULL),
-                        .index = draft_name(d, "step")};
+    return (struct run){
+        .d = d,
+        .steps = steps,
+        .last = expr_call(arena, EXPR_DIV, less, expr_int(arena, rewrite->number), NULL),
+        .index = draft_name(d, "step")};
 }
 
 /* The step, then the loops; their target is a new temporary. */
@@ -184,7 +184,7 @@ static struct counts counts_of(struct draft *d, const struct stmt *stmt,
     struct arena *arena = d->arena;
     const struct expr *extent = expr_of_formula(d, stmt->loops[rewrite->loop].extent);
     const struct expr *others = others_of(d, stmt, rewrite->loop);
-    const struct expr *block = expr_int(arena, rewrite->block), *step = expr_index(arena, 0);
+    const struct expr *block = expr_int(arena, rewrite->number), *step = expr_index(arena, 0);
     const struct expr *start = expr_call(arena, EXPR_MUL, step, block, NULL);
     const struct expr *end =
         expr_call(arena, EXPR_MIN, expr_call(arena, EXPR_ADD, start, block, NULL), extent, NULL);

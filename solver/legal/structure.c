@@ -75,6 +75,14 @@ void note_composition(struct analysis *a, size_t from, size_t to, bool allowed, 
     a->compositions[a->composition_count++] = (struct composition_note){from, to, allowed, text};
 }
 
+size_t structure_with(const struct analysis *a, size_t stmt, enum structure word)
+{
+    for (size_t i = 0; i < a->structure_count; i++)
+        if (a->structures[i].stmt == stmt && a->structures[i].word == word)
+            return a->structures[i].with;
+    return OP_NONE;
+}
+
 bool has_structure(const struct analysis *a, size_t stmt, enum structure word)
 {
     for (size_t i = a->structure_count; i-- > 0 && a->structures[i].stmt >= stmt;)
@@ -85,7 +93,7 @@ bool has_structure(const struct analysis *a, size_t stmt, enum structure word)
 
 /* ---- what a statement is ---- */
 
-bool is_scan(const struct stmt *stmt)
+static bool has_range(const struct stmt *stmt)
 {
     for (size_t i = 0; i < stmt->loop_count; i++)
         if (stmt->loops[i].bound != RANGE_FULL)
@@ -96,7 +104,7 @@ bool is_scan(const struct stmt *stmt)
 bool is_plain_reduction(const struct stmt *stmt)
 {
     return stmt->reduce != REDUCE_NONE && stmt->scatter == NULL && stmt->seq == OP_NONE &&
-           !is_scan(stmt);
+           !has_range(stmt);
 }
 
 bool is_plain_map(const struct stmt *stmt)
@@ -122,13 +130,6 @@ int64_t reduced_count(const struct analysis *a, size_t s)
 int64_t result_count(const struct analysis *a, size_t s)
 {
     return loops_product(a, s, 0, a->op->stmts[s].free_count);
-}
-
-const struct expr *without_casts(const struct expr *expr)
-{
-    while (expr->op == EXPR_CAST)
-        expr = expr->args[0];
-    return expr;
 }
 
 size_t plain_loop(const struct expr *sub)
@@ -160,212 +161,81 @@ struct str loop_names(struct analysis *a, const struct stmt *stmt, bool reduced)
     return buf_view(&buf);
 }
 
-/* ---- contraction ---- */
+/* ---- gathers ---- */
 
-struct loops_used {
-    bool used[OP_LOOPS_MAX];
-    bool reads;
-};
-
-static void mark_loops(void *context, const struct expr *expr)
-{
-    struct loops_used *loops = context;
-    loops->reads |= expr->op == EXPR_READ;
-    if (expr->op == EXPR_INDEX)
-        loops->used[expr->loop] = true;
-}
-
-bool contraction_roles(const struct analysis *a, const struct stmt *stmt,
-                       enum role_of_loop roles[OP_LOOPS_MAX])
-{
-    (void)a;
-    const struct expr *product = without_casts(stmt->value);
-    struct loops_used first = {{false}, false}, second = {{false}, false};
-    bool shared = false, sides = false;
-    if (!is_plain_reduction(stmt) || stmt->reduce != REDUCE_SUM || product->op != EXPR_MUL)
-        return false;
-    expr_walk(product->args[0], mark_loops, &first);
-    expr_walk(product->args[1], mark_loops, &second);
-    for (size_t i = 0; i < stmt->loop_count; i++) {
-        bool reduced = i >= stmt->free_count;
-        roles[i] = reduced                           ? ROLE_K
-                   : first.used[i] == second.used[i] ? ROLE_BATCH
-                   : first.used[i]                   ? ROLE_M
-                                                     : ROLE_N;
-        shared |= reduced && first.used[i] && second.used[i];
-        sides |= roles[i] == ROLE_M || roles[i] == ROLE_N;
-    }
-    return first.reads && second.reads && shared && sides;
-}
-
-int64_t role_extent(const struct analysis *a, size_t s, const enum role_of_loop roles[OP_LOOPS_MAX],
-                    enum role_of_loop role)
-{
-    int64_t product = 1;
-    for (size_t i = 0; i < a->op->stmts[s].loop_count; i++)
-        if (roles[i] == role && !num_mul(product, a->bound->extents[s][i], &product))
-            return INT64_MAX;
-    return product;
-}
-
-static void find_contraction(struct analysis *a, size_t s)
-{
-    static const char *const names[] = {"batch", "M", "N", "K"};
-    const struct stmt *stmt = &a->op->stmts[s];
-    enum role_of_loop roles[OP_LOOPS_MAX];
-    struct buf text;
-    if (!contraction_roles(a, stmt, roles))
-        return;
-    buf_init(&text, a->arena, TEXT_BYTES_MAX);
-    for (int role = 0; role < ROLE_OF_LOOP_COUNT; role++) {
-        const char *before = names[role];
-        for (size_t i = 0; i < stmt->loop_count; i++) {
-            if ((int)roles[i] != role)
-                continue;
-            bool first = before == names[role];
-            buf_printf(&text, "%s%s %.*s",
-                       text.len == 0 ? ""
-                       : first       ? ", "
-                                     : " ",
-                       before, STR_ARG(stmt->loops[i].name));
-            before = "and";
-        }
-    }
-    note_structure(a, s, OP_NONE, STRUCTURE_CONTRACTION,
-                   note_text(a, "sum of products: %.*s", STR_ARG(buf_view(&text))));
-}
-
-/* ---- windows and gathers ---- */
-
-struct access_scan {
+struct gather_scan {
     struct analysis *a;
-    size_t stmt;
-    bool window, gather;
-    size_t window_tensor, gather_tensor;
+    size_t tensor; /* OP_NONE = none */
 };
 
-/* Do two loops in one subscript meet the same element from different iterations? */
-static bool subscript_overlaps(const struct analysis *a, size_t s, const struct expr *sub)
+static void scan_gather(void *context, const struct term *term)
 {
-    struct affine affine;
-    int64_t reach = 0;
-    if (!expr_affine(a->bound, &a->op->stmts[s], sub, &affine))
-        return false;
-    bool used[OP_LOOPS_MAX] = {false};
-    for (size_t n = 0; n < a->op->stmts[s].loop_count; n++) {
-        size_t least = OP_NONE; /* smallest stride not yet taken */
-        for (size_t i = 0; i < a->op->stmts[s].loop_count; i++) {
-            bool moves = affine.coefficient[i] != 0 && a->bound->extents[s][i] > 1 && !used[i];
-            if (moves && (least == OP_NONE ||
-                          llabs(affine.coefficient[i]) < llabs(affine.coefficient[least])))
-                least = i;
-        }
-        if (least == OP_NONE)
-            return false;
-        used[least] = true;
-        int64_t stride = llabs(affine.coefficient[least]);
-        if (reach >= stride)
-            return true;
-        reach += stride * (a->bound->extents[s][least] - 1);
-    }
-    return false;
+    struct gather_scan *scan = context;
+    for (size_t i = 0; term->kind == TERM_READ && i < scan->a->op->tensors[term->number].rank; i++)
+        if (term->parts[i].term->reads && (scan->tensor == OP_NONE || term->number < scan->tensor))
+            scan->tensor = term->number;
 }
 
-static void scan_access(void *context, const struct expr *expr)
-{
-    struct access_scan *scan = context;
-    if (expr->op != EXPR_READ)
-        return;
-    for (size_t i = 0; i < scan->a->op->tensors[expr->tensor].rank; i++) {
-        if (expr_reads_data(expr->subs[i])) {
-            scan->gather = true;
-            scan->gather_tensor = expr->tensor;
-        } else if (subscript_overlaps(scan->a, scan->stmt, expr->subs[i])) {
-            scan->window = true;
-            scan->window_tensor = expr->tensor;
-        }
-    }
-}
-
-struct shift_scan {
-    const struct op *op;
-    const struct expr *reads[32];
-    size_t count;
+/* Does a map that the statement reads gather already? */
+struct gather_seen {
+    struct analysis *a;
+    bool found;
 };
 
-static void collect_reads(void *context, const struct expr *expr)
+static void see_gather(void *context, const struct expr *expr)
 {
-    struct shift_scan *scan = context;
-    if (expr->op == EXPR_READ && scan->count < COUNT_OF(scan->reads))
-        scan->reads[scan->count++] = expr;
+    struct gather_seen *seen = context;
+    size_t writer = expr->op == EXPR_READ ? seen->a->op->tensors[expr->tensor].written_by : OP_NONE;
+    if (writer != OP_NONE && seen->a->op->stmts[writer].reduce == REDUCE_NONE)
+        seen->found |= has_structure(seen->a, writer, STRUCTURE_GATHER);
 }
 
-/* From the first to the last element along one subscript. */
-static int64_t reach_of(const struct analysis *a, size_t s, const struct affine *affine)
+/* where(j == data, x, 0) summed over j picks one term. */
+static bool picks_one(struct analysis *a, size_t s)
 {
-    int64_t reach = 0;
-    for (size_t i = 0; i < a->op->stmts[s].loop_count; i++)
-        reach += llabs(affine->coefficient[i]) * (a->bound->extents[s][i] - 1);
-    return reach;
-}
-
-/* Same loops and strides, other constants, elements in common: x[i - 1] and x[i + 1]. */
-static bool is_shift(const struct analysis *a, size_t s, const struct expr *p, const struct expr *q)
-{
-    bool moved = false;
-    if (p->tensor != q->tensor)
+    struct factors factors;
+    uint64_t reduced = loops_reduced(&a->op->stmts[s]);
+    if (a->op->stmts[s].reduce != REDUCE_SUM ||
+        !factors_in(term_of_stmt(&a->terms, s), reduced, &factors))
         return false;
-    for (size_t i = 0; i < a->op->tensors[p->tensor].rank; i++) {
-        struct affine x, y;
-        if (!expr_affine(a->bound, &a->op->stmts[s], p->subs[i], &x) ||
-            !expr_affine(a->bound, &a->op->stmts[s], q->subs[i], &y) ||
-            memcmp(x.coefficient, y.coefficient,
-                   a->op->stmts[s].loop_count * sizeof(x.coefficient[0])) != 0 ||
-            llabs(x.constant - y.constant) > reach_of(a, s, &x))
-            return false;
-        moved |= x.constant != y.constant;
-    }
-    return moved;
-}
-
-static bool find_shift(const struct analysis *a, size_t s, size_t *tensor)
-{
-    struct shift_scan scan = {.op = a->op};
-    expr_walk(a->op->stmts[s].value, collect_reads, &scan);
-    for (size_t i = 0; i < scan.count; i++)
-        for (size_t k = 0; k < i; k++)
-            if (is_shift(a, s, scan.reads[i], scan.reads[k])) {
-                *tensor = scan.reads[i]->tensor;
+    for (size_t i = 0; i < factors.count; i++) {
+        const struct term *c =
+            factors.at[i].term->kind == TERM_HOLDS ? factors.at[i].term->parts[0].term : NULL;
+        const struct term *sum = c != NULL && c->kind == TERM_CALL && c->op == EXPR_EQ && c->reads
+                                     ? c->parts[0].term
+                                     : NULL;
+        for (size_t k = 0; sum != NULL && sum->kind == TERM_SUM && k < sum->count; k++)
+            if (sum->parts[k].term->kind == TERM_INDEX && (sum->parts[k].term->loops & reduced))
                 return true;
-            }
+    }
     return false;
 }
 
-static void find_windows(struct analysis *a, size_t s)
+static bool scatters_by_data(const struct op *op, const struct stmt *stmt)
 {
-    struct access_scan scan = {.a = a, .stmt = s};
-    const struct stmt *stmt = &a->op->stmts[s];
-    expr_walk(stmt->value, scan_access, &scan);
-    if (!scan.window && find_shift(a, s, &scan.window_tensor))
-        scan.window = true;
-    if (scan.window)
-        note_structure(a, s, OP_NONE, STRUCTURE_STENCIL,
-                       note_text(a, "neighbouring results read overlapping windows of %.*s",
-                                 STR_ARG(a->op->tensors[scan.window_tensor].name)));
+    bool data = false;
+    for (size_t i = 0; i < op->tensors[stmt->target].rank; i++)
+        data |= expr_reads_data(stmt->scatter[i]);
+    return data;
 }
 
 static void find_gather(struct analysis *a, size_t s)
 {
-    struct access_scan scan = {.a = a, .stmt = s};
     const struct stmt *stmt = &a->op->stmts[s];
-    expr_walk(stmt->value, scan_access, &scan);
-    if (scan.gather)
+    struct gather_scan scan = {a, OP_NONE};
+    struct gather_seen seen = {a, false};
+    term_walk(&a->terms, term_of_stmt(&a->terms, s), scan_gather, &scan);
+    expr_walk(stmt->value, see_gather, &seen);
+    if (scan.tensor != OP_NONE && !seen.found)
         note_structure(a, s, OP_NONE, STRUCTURE_GATHER,
                        note_text(a, "data say which elements of %.*s are read",
-                                 STR_ARG(a->op->tensors[scan.gather_tensor].name)));
-    else if (stmt->scatter != NULL)
+                                 STR_ARG(a->op->tensors[scan.tensor].name)));
+    else if (picks_one(a, s))
         note_structure(a, s, OP_NONE, STRUCTURE_GATHER,
-                       note_text(a, "scatter: subscripts say which elements of %.*s are added to",
+                       note_text(a, "a condition on data picks one term of each sum"));
+    else if (stmt->scatter != NULL && scatters_by_data(a->op, stmt))
+        note_structure(a, s, OP_NONE, STRUCTURE_GATHER,
+                       note_text(a, "scatter: data say which elements of %.*s are added to",
                                  STR_ARG(a->op->tensors[stmt->target].name)));
 }
 
@@ -384,71 +254,52 @@ static void find_map(struct analysis *a, size_t s)
             note_text(a, "one value for each %.*s", STR_ARG(loop_names(a, stmt, false))));
 }
 
+/* What may be done to the terms instead of to the result. */
+static const char *commutes_with(enum reduce_op op)
+{
+    switch (op) {
+    case REDUCE_SUM:
+        return "monoid + from 0; a common factor can be taken out";
+    case REDUCE_PROD:
+        return "monoid * from 1; a common power can be taken out";
+    case REDUCE_MAX:
+        return "monoid max from -inf; a common summand or positive factor can be taken out";
+    case REDUCE_MIN:
+        return "monoid min from inf; a common summand or positive factor can be taken out";
+    case REDUCE_ARGMAX:
+    case REDUCE_ARGMIN:
+        return "monoid of pairs; a common summand or positive factor can be left out";
+    case REDUCE_ANY:
+        return "monoid || from false";
+    case REDUCE_ALL:
+        return "monoid && from true";
+    case REDUCE_NONE:
+        break;
+    }
+    panic("reduction %d", (int)op);
+}
+
 static void find_reduction(struct analysis *a, size_t s)
 {
     const struct stmt *stmt = &a->op->stmts[s];
-    if (stmt->reduce == REDUCE_NONE || is_scan(stmt) || stmt->scatter != NULL)
+    if (stmt->reduce == REDUCE_NONE || is_scan(a, s))
         return;
-    note_structure(a, s, OP_NONE, STRUCTURE_REDUCTION,
-                   note_text(a, "%s over %.*s, %lld terms each", reduce_op_name(stmt->reduce),
-                             STR_ARG(loop_names(a, stmt, true)), (long long)reduced_count(a, s)));
-}
-
-static void find_scan(struct analysis *a, size_t s)
-{
-    const struct stmt *stmt = &a->op->stmts[s];
-    if (stmt->seq != OP_NONE)
-        note_structure(
-            a, s, OP_NONE, STRUCTURE_SCAN,
-            note_text(a, "a step at a time along %.*s", STR_ARG(a->op->seqs[stmt->seq].index)));
-    for (size_t i = 0; i < stmt->loop_count; i++) {
-        enum range_bound bound = stmt->loops[i].bound;
-        bool inclusive = bound == RANGE_LE || bound == RANGE_GE;
-        if (bound == RANGE_FULL)
-            continue;
-        note_structure(a, s, OP_NONE, STRUCTURE_SCAN,
-                       note_text(a, "running %s along %.*s, %s, %s", reduce_op_name(stmt->reduce),
-                                 STR_ARG(stmt->loops[stmt->loops[i].bound_loop].name),
-                                 inclusive ? "the own term included" : "the own term left out",
-                                 bound == RANGE_LT || bound == RANGE_LE ? "forward" : "backward"));
-    }
-}
-
-struct earlier_scan {
-    const struct op *op;
-    size_t tensor;
-    bool found;
-};
-
-/* A read of the tensor in a seq block other than at the own step. */
-static void scan_earlier(void *context, const struct expr *expr)
-{
-    struct earlier_scan *scan = context;
-    if (expr->op == EXPR_READ && expr->tensor == scan->tensor &&
-        (scan->op->tensors[expr->tensor].rank == 0 || plain_loop(expr->subs[0]) != 0))
-        scan->found = true;
+    if (stmt->scatter == NULL)
+        note_structure(a, s, OP_NONE, STRUCTURE_REDUCTION,
+                       note_text(a, "%s over %.*s, %lld terms each: %s",
+                                 reduce_op_name(stmt->reduce), STR_ARG(loop_names(a, stmt, true)),
+                                 (long long)reduced_count(a, s), commutes_with(stmt->reduce)));
+    else if (!scatters_by_data(a->op, stmt))
+        note_structure(a, s, OP_NONE, STRUCTURE_REDUCTION,
+                       note_text(a, "terms are summed at the elements that their indices say"));
 }
 
 static void find_summary(struct analysis *a, size_t s)
 {
-    const struct stmt *stmt = &a->op->stmts[s];
-    bool arg = stmt->reduce == REDUCE_ARGMAX || stmt->reduce == REDUCE_ARGMIN;
-    if (arg)
+    enum reduce_op op = a->op->stmts[s].reduce;
+    if (op == REDUCE_ARGMAX || op == REDUCE_ARGMIN)
         note_structure(a, s, OP_NONE, STRUCTURE_BOUNDED_SUMMARY,
                        note_text(a, "the best value and its position stand for all terms so far"));
-    if (is_scan(stmt))
-        note_structure(a, s, OP_NONE, STRUCTURE_BOUNDED_SUMMARY,
-                       note_text(a, "one running value stands for all terms so far"));
-    if (stmt->seq == OP_NONE)
-        return;
-    const struct seq *seq = &a->op->seqs[stmt->seq];
-    struct earlier_scan scan = {a->op, stmt->target, false};
-    for (size_t i = 0; i < seq->count; i++)
-        expr_walk(a->op->stmts[seq->first + i].value, scan_earlier, &scan);
-    if (scan.found)
-        note_structure(a, s, OP_NONE, STRUCTURE_BOUNDED_SUMMARY,
-                       note_text(a, "%.*s of the last step is all that is carried along %.*s",
-                                 STR_ARG(a->op->tensors[stmt->target].name), STR_ARG(seq->index)));
 }
 
 /* ---- all of it ---- */
@@ -470,6 +321,9 @@ void structure_of(struct arena *arena, const struct bound_op *bound, const struc
                          .bound = bound,
                          .op = bound->op,
                          .track = track == NULL ? &bound->op->tracks[0] : track};
+    terms_init(&a.terms, arena, bound);
+    a.cycle = arena_array(arena, signed char, a.op->stmt_count + 1);
+    a.terms.carried = carried_statements(arena, a.op);
     for (size_t s = 0; s < a.op->stmt_count; s++) {
         size_t first = a.structure_count;
         find_map(&a, s);
@@ -480,6 +334,7 @@ void structure_of(struct arena *arena, const struct bound_op *bound, const struc
         find_scan(&a, s);
         find_gather(&a, s);
         find_across(&a, s);
+        find_ratios(&a, s);
         sort_by_word(&a.structures[first], a.structure_count - first);
     }
     for (size_t s = 0; s < a.op->stmt_count; s++) {

@@ -123,7 +123,34 @@ void factor_incident(struct arena *arena, const struct factor_graph *graph,
     *out = (struct factor_incident){start, list};
 }
 
+size_t factor_values_most(const struct factor_graph *graph)
+{
+    size_t most = 1;
+    for (size_t v = 0; v < graph->variable_count; v++)
+        most = value_count(graph, v) > most ? value_count(graph, v) : most;
+    return most;
+}
+
 /* ---- results ---- */
+
+static const double bound_slack = 1e-12;
+
+bool factor_reaches(double bound, double limit)
+{
+    return bound + fabs(bound) * bound_slack >= limit;
+}
+
+void factor_claim_bound(struct factor_result *out, double bound, bool complete)
+{
+    const bool found = out->count > 0;
+    if (complete) {
+        out->claim = found ? FACTOR_OPTIMAL : FACTOR_IMPOSSIBLE;
+        out->bound = found ? out->best[0].cost : INFINITY;
+        return;
+    }
+    out->bound = found ? fmin(bound, out->best[0].cost) : bound;
+    out->claim = found ? FACTOR_WITHIN : FACTOR_UNKNOWN;
+}
 
 const char *factor_claim_text(enum factor_claim claim)
 {

@@ -107,6 +107,7 @@ struct factor_counters {
     int64_t backtracks; /* of the last descent */
     int64_t restarts;
     int64_t reused; /* columns of a chain that an equal earlier one answered */
+    int64_t moves;  /* beside the steps: of entries in queues and lists, and walks between nodes */
     int64_t states; /* largest table that was needed, also when it was over the limit */
 };
 struct factor_result {
@@ -127,12 +128,14 @@ struct factor_options {
     size_t beam_width; /* 0 = 64 */
     uint64_t seed;     /* of wfc: 0 = no noise in the first descent */
     int64_t restarts;  /* of wfc: descents beyond the first that finds something */
+    bool by_count;     /* of wfc: the variable of fewest values next, not of least entropy */
 };
 /* TUNING: about a second each on the machine of README's table. */
 enum {
     FACTOR_BRUTE_STEPS = 1 << 24,     /* assignments */
     FACTOR_ELIMINATE_STEPS = 1 << 26, /* table entries times values; tables hold a tenth at most */
     FACTOR_BNB_STEPS = 1 << 23,       /* nodes */
+    FACTOR_BNB_ENTRIES = 1 << 29,     /* table entries that its dual bound reads */
     FACTOR_WFC_STEPS = 1 << 18        /* decisions */
 };
 
@@ -147,7 +150,8 @@ void factor_chain(struct arena *arena, const struct factor_graph *graph,
 /* Variable elimination in min-fill order on any graph.  UNKNOWN past the limit of states. */
 void factor_eliminate(struct arena *arena, const struct factor_graph *graph,
                       const struct factor_options *options, struct factor_result *out);
-/* Depth first with the bound of a spanning tree.  WITHIN when the limit ended it. */
+/* Depth first: on forests with the exact bound of the trees, else with the dual bound of the linear
+ * relaxation (dual_int.h has the source).  WITHIN when a limit ended it. */
 void factor_bnb(struct arena *arena, const struct factor_graph *graph,
                 const struct factor_options *options, struct factor_result *out);
 /* The same order and bound, the best `beam_width` partial assignments at a time. */

@@ -16,6 +16,7 @@ struct builder {
     size_t *order, *parent_edge, *place;
     double **rest;
     double **edge_least;
+    int64_t moves;
 };
 
 static size_t other_end(const struct factor_edge *edge, size_t end)
@@ -30,24 +31,16 @@ static double edge_weight(const struct factor_edge *edge)
     return table->most - table->least + (table->forbidden > 0 ? 1e300 : 0);
 }
 
-/* The largest gain first, of equals the first variable. */
-static bool gains_more(const void *context, size_t a, size_t b)
-{
-    const double *gain = context;
-    return gain[a] > gain[b] || (gain[a] == gain[b] && a < b);
-}
-
 /* Raises what the neighbours of v gain by being linked to it. */
-static void offer_links(struct builder *b, size_t v, const bool *placed, double *gain,
-                        struct factor_heap *open)
+static void offer_links(struct builder *b, size_t v, struct factor_queue *open)
 {
     for (size_t i = b->incident.start[v]; i < b->incident.start[v + 1]; i++) {
         const struct factor_edge *edge = &b->graph->edges[b->incident.list[i]];
         const size_t other = other_end(edge, v);
-        if (placed[other] || edge_weight(edge) <= gain[other])
+        open->moves++;
+        if (open->place[other] == SIZE_MAX || -edge_weight(edge) >= open->keys[other].first)
             continue;
-        gain[other] = edge_weight(edge);
-        factor_heap_fix(open, other);
+        factor_queue_set(open, other, (struct factor_key){-edge_weight(edge), 0});
         b->parent_edge[other] = b->incident.list[i];
     }
 }
@@ -55,21 +48,20 @@ static void offer_links(struct builder *b, size_t v, const bool *placed, double 
 static void grow_tree(struct builder *b)
 {
     const size_t n = b->graph->variable_count;
-    bool *placed = arena_array(b->arena, bool, n + 1);
-    double *gain = arena_array(b->arena, double, n + 1);
-    struct factor_heap open = {.before = gains_more, .context = gain};
+    struct factor_queue open; /* by gain, the most first */
+    factor_queue_init(&open, b->arena, n);
     for (size_t v = 0; v < n; v++) {
         b->parent_edge[v] = SIZE_MAX;
-        gain[v] = -1;
+        factor_queue_set(&open, v, (struct factor_key){1, 0});
     }
-    factor_heap_init(&open, b->arena, n);
     for (size_t i = 0; i < n; i++) {
-        const size_t best = factor_heap_pop(&open);
-        placed[best] = true;
+        const size_t best = factor_queue_first(&open);
+        factor_queue_remove(&open, best);
         b->place[best] = i;
         b->order[i] = best;
-        offer_links(b, best, placed, gain, &open);
+        offer_links(b, best, &open);
     }
+    b->moves = open.moves;
 }
 
 static bool is_later_end(const struct builder *b, const struct factor_edge *edge, size_t v)
@@ -156,7 +148,8 @@ void factor_tree(struct arena *arena, const struct factor_graph *graph, struct f
                                 .bound = bound,
                                 .incident = b.incident,
                                 .place = b.place,
-                                .edge_least = (const double *const *)b.edge_least};
+                                .edge_least = (const double *const *)b.edge_least,
+                                .moves = b.moves};
 }
 
 void factor_tree_deltas(const struct factor_graph *graph, const struct factor_tree *tree, size_t at,
@@ -184,4 +177,12 @@ void factor_tree_deltas(const struct factor_graph *graph, const struct factor_tr
             if (out[x] != INFINITY)
                 out[x] += pair_cost(edge, v, x, values[other]) - tree->edge_least[number][x];
     }
+}
+
+bool factor_tree_is_graph(const struct factor_graph *graph, const struct factor_tree *tree)
+{
+    size_t links = 0;
+    for (size_t v = 0; v < graph->variable_count; v++)
+        links += tree->parent_edge[v] != SIZE_MAX;
+    return links == graph->edge_count;
 }

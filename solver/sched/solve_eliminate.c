@@ -4,8 +4,10 @@
  * A variable is eliminated by minimising over its values all costs that mention it; what is left is
  * a message, a table over its remaining neighbours.  The order is min-fill: next is the variable
  * whose neighbours need the fewest new links among each other, of equals the one of the smallest
- * message, then the first.  Tables are counted before any is made: past the limit the search is not
- * begun, and the count is reported.
+ * message, then the first; past FILL_LINKS_MAX neighbours all links count as missing, since the
+ * message would be too large anyway.  After a step those are counted anew whose neighbours changed:
+ * the variable's, and those beside both ends of a new link.  Tables are counted before any is made:
+ * past the limit the search is not begun, and the count is reported.
  *
  * Invariant: a bucket's message has the bucket's least cost for each assignment of its scope, made
  * by bucket_costs(), which is also what the way back uses; so the best value's delta is exactly 0.
@@ -14,6 +16,8 @@
 #include <string.h>
 
 #include "solver/sched/factor_int.h"
+
+enum { FILL_LINKS_MAX = 64 };
 
 /* Sparse sets of variables: sorted lists of neighbours. */
 struct links {
@@ -36,16 +40,15 @@ struct bucket {
 struct eliminator {
     struct arena *arena;
     const struct factor_graph *graph;
-    struct links *links; /* by variable, among those not eliminated yet */
-    int64_t *fill;       /* by variable: links that its neighbours need */
-    double *sizes;       /* by variable: of its message */
-    struct factor_heap open;
-    bool *noted;     /* by variable: it is in `changed` */
-    size_t *changed; /* variables whose fill is to be counted */
-    size_t *rank;    /* by variable: place in the order */
+    struct links *links;      /* by variable, among those not eliminated yet */
+    struct factor_queue open; /* by fill, then size of the message */
+    size_t *stale;            /* variables to be counted anew, each once */
+    size_t stale_count;
+    bool *is_stale;
+    size_t *rank; /* by variable: place in the order */
     struct bucket *buckets;
     double *costs; /* by value */
-    int64_t states, steps, states_largest;
+    int64_t states, steps, moves, states_largest;
 };
 
 /* ---- order ---- */
@@ -63,10 +66,11 @@ static bool links_has(const struct links *links, size_t v)
     return low < links->count && links->list[low] == v;
 }
 
-static void links_add(struct arena *arena, struct links *links, size_t v)
+/* False when it is there already. */
+static bool links_add(struct arena *arena, struct links *links, size_t v)
 {
     if (links_has(links, v))
-        return;
+        return false;
     if (links->count == links->room) {
         links->room = links->room == 0 ? 4 : 2 * links->room;
         size_t *larger = arena_array(arena, size_t, links->room);
@@ -80,6 +84,7 @@ static void links_add(struct arena *arena, struct links *links, size_t v)
         at--;
     }
     links->list[at] = v;
+    return true;
 }
 
 static void links_remove(struct links *links, size_t v)
@@ -91,74 +96,82 @@ static void links_remove(struct links *links, size_t v)
     links->count = kept;
 }
 
-static int64_t count_fill(const struct eliminator *e, size_t v)
+static double count_fill(struct eliminator *e, size_t v)
 {
     const struct links *own = &e->links[v];
     int64_t missing = 0;
+    if (own->count > FILL_LINKS_MAX)
+        return 0.5 * (double)own->count * (double)(own->count - 1);
     for (size_t i = 0; i < own->count; i++)
         for (size_t k = i + 1; k < own->count; k++)
             missing += !links_has(&e->links[own->list[i]], own->list[k]);
-    return missing;
+    e->moves += (int64_t)(own->count * own->count);
+    return (double)missing;
 }
 
 static double message_size(const struct eliminator *e, size_t v)
 {
     double size = 1;
-    for (size_t i = 0; i < e->links[v].count; i++)
+    for (size_t i = 0; i < e->links[v].count && size < INFINITY; i++)
         size *= (double)value_count(e->graph, e->links[v].list[i]);
     return size;
 }
 
-/* The fewest links, of equals the smallest message, then the first. */
-static bool goes_first(const void *context, size_t a, size_t b)
+static void mark_stale(struct eliminator *e, size_t v)
 {
-    const struct eliminator *e = context;
-    if (e->fill[a] != e->fill[b])
-        return e->fill[a] < e->fill[b];
-    return e->sizes[a] < e->sizes[b] || (e->sizes[a] == e->sizes[b] && a < b);
+    if (e->is_stale[v])
+        return;
+    e->is_stale[v] = true;
+    e->stale[e->stale_count++] = v;
 }
 
-static size_t note_changed(struct eliminator *e, size_t v, size_t count)
+static size_t choose(struct eliminator *e)
 {
-    if (e->noted[v])
-        return count;
-    e->noted[v] = true;
-    e->changed[count] = v;
-    return count + 1;
+    while (e->stale_count > 0) {
+        const size_t v = e->stale[--e->stale_count];
+        e->is_stale[v] = false;
+        factor_queue_set(&e->open, v, (struct factor_key){count_fill(e, v), message_size(e, v)});
+    }
+    const size_t best = factor_queue_first(&e->open);
+    factor_queue_remove(&e->open, best);
+    return best;
 }
 
-/* Links the neighbours of v, which has left the heap, with each other; counts what changed again.
- */
+/* a and b are linked now: one link less is missing beside each that is linked with both. */
+static void mark_between(struct eliminator *e, size_t a, size_t b)
+{
+    const bool fewer = e->links[a].count <= e->links[b].count;
+    const struct links *few = &e->links[fewer ? a : b], *more = &e->links[fewer ? b : a];
+    for (size_t i = 0; i < few->count; i++)
+        if (links_has(more, few->list[i]))
+            mark_stale(e, few->list[i]);
+    e->moves += (int64_t)few->count;
+}
+
+/* Links the neighbours of v with each other. */
 static void take_out(struct eliminator *e, size_t v)
 {
     const struct links own = e->links[v];
-    size_t changed = 0;
     for (size_t i = 0; i < own.count; i++) {
-        struct links *other = &e->links[own.list[i]];
-        links_remove(other, v);
-        for (size_t k = 0; k < own.count; k++)
-            if (k != i)
-                links_add(e->arena, other, own.list[k]);
+        e->moves += (int64_t)e->links[own.list[i]].count;
+        links_remove(&e->links[own.list[i]], v);
+        mark_stale(e, own.list[i]);
     }
-    for (size_t i = 0; i < own.count; i++) {
-        const struct links *other = &e->links[own.list[i]];
-        changed = note_changed(e, own.list[i], changed);
-        for (size_t k = 0; k < other->count; k++)
-            changed = note_changed(e, other->list[k], changed);
-    }
-    for (size_t i = 0; i < changed; i++) {
-        e->noted[e->changed[i]] = false;
-        e->fill[e->changed[i]] = count_fill(e, e->changed[i]);
-        e->sizes[e->changed[i]] = message_size(e, e->changed[i]);
-        factor_heap_fix(&e->open, e->changed[i]);
-    }
+    for (size_t i = 0; i < own.count; i++)
+        for (size_t k = i + 1; k < own.count; k++) {
+            const size_t a = own.list[i], b = own.list[k];
+            if (!links_add(e->arena, &e->links[a], b))
+                continue;
+            links_add(e->arena, &e->links[b], a);
+            mark_between(e, a, b);
+        }
 }
 
 /* The scope is put in order later, when all ranks are known; false past the limit. */
 static bool plan_bucket(struct eliminator *e, size_t at, double steps_max, double *steps)
 {
     struct bucket *bucket = &e->buckets[at];
-    const size_t v = bucket->variable = factor_heap_pop(&e->open);
+    const size_t v = bucket->variable = choose(e);
     const double size = message_size(e, v);
     size_t *scope = arena_array(e->arena, size_t, e->links[v].count + 1);
     if (e->links[v].count > 0)
@@ -315,11 +328,9 @@ static bool plan(struct eliminator *e, const struct factor_options *options)
     double steps = 0;
     size_t most = 1;
     e->links = arena_array(e->arena, struct links, n + 1);
-    e->fill = arena_array(e->arena, int64_t, n + 1);
-    e->sizes = arena_array(e->arena, double, n + 1);
-    e->noted = arena_array(e->arena, bool, n + 1);
-    e->changed = arena_array(e->arena, size_t, n + 1);
-    e->open = (struct factor_heap){.before = goes_first, .context = e};
+    e->stale = arena_array(e->arena, size_t, n + 1);
+    e->is_stale = arena_array(e->arena, bool, n + 1);
+    factor_queue_init(&e->open, e->arena, n);
     e->rank = arena_array(e->arena, size_t, n + 1);
     e->buckets = arena_array(e->arena, struct bucket, n + 1);
     for (size_t i = 0; i < e->graph->edge_count; i++) {
@@ -327,12 +338,10 @@ static bool plan(struct eliminator *e, const struct factor_options *options)
         links_add(e->arena, &e->links[e->graph->edges[i].b], e->graph->edges[i].a);
     }
     for (size_t v = 0; v < n; v++) {
-        e->fill[v] = count_fill(e, v);
-        e->sizes[v] = message_size(e, v);
+        mark_stale(e, v);
         most = value_count(e->graph, v) > most ? value_count(e->graph, v) : most;
     }
     e->costs = arena_array(e->arena, double, most);
-    factor_heap_init(&e->open, e->arena, n);
     for (size_t i = 0; i < n; i++)
         if (!plan_bucket(e, i, steps_max, &steps))
             return false;
@@ -362,7 +371,9 @@ void factor_eliminate(struct arena *arena, const struct factor_graph *graph,
     struct eliminator e = {.arena = arena, .graph = graph};
     struct factor_collector collector;
     *out = (struct factor_result){.claim = FACTOR_UNKNOWN, .bound = -INFINITY};
-    if (!plan(&e, options)) {
+    const bool fits = plan(&e, options);
+    out->counters.moves = e.moves + e.open.moves;
+    if (!fits) {
         out->stopped = "more table entries than the limit";
         out->counters.states = e.states_largest;
         return;

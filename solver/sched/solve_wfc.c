@@ -47,14 +47,15 @@ static enum descent descend(struct wave *w, int64_t backtracks_max, int64_t step
 /* ---- improvement ---- */
 
 /* The best value beside all neighbours; true when it is another one. */
-static bool improve(const struct wave *w, size_t v, uint16_t *values, double *costs)
+static bool improve(const struct factor_graph *graph, const struct factor_incident *incident,
+                    size_t v, uint16_t *values, double *costs)
 {
-    const size_t count = value_count(w->graph, v);
+    const size_t count = value_count(graph, v);
     size_t best = values[v];
     for (size_t x = 0; x < count; x++)
-        costs[x] = w->graph->variables[v].unary[x];
-    for (size_t i = w->incident.start[v]; i < w->incident.start[v + 1]; i++) {
-        const struct factor_edge *edge = &w->graph->edges[w->incident.list[i]];
+        costs[x] = graph->variables[v].unary[x];
+    for (size_t i = incident->start[v]; i < incident->start[v + 1]; i++) {
+        const struct factor_edge *edge = &graph->edges[incident->list[i]];
         const size_t other = values[edge->a == v ? edge->b : edge->a];
         for (size_t x = 0; x < count; x++)
             costs[x] += pair_cost(edge, v, x, other);
@@ -67,13 +68,14 @@ static bool improve(const struct wave *w, size_t v, uint16_t *values, double *co
     return true;
 }
 
-static void polish(const struct wave *w, uint16_t *values, double *costs)
+void factor_polish(const struct factor_graph *graph, const struct factor_incident *incident,
+                   uint16_t *values, double *costs)
 {
     bool better = true;
     for (int sweep = 0; better && sweep < SWEEPS_MAX; sweep++) {
         better = false;
-        for (size_t v = 0; v < w->graph->variable_count; v++)
-            better = improve(w, v, values, costs) || better;
+        for (size_t v = 0; v < graph->variable_count; v++)
+            better = improve(graph, incident, v, values, costs) || better;
     }
 }
 
@@ -83,7 +85,7 @@ static void keep(struct wave *w, struct factor_collector *collector, uint16_t *v
     for (size_t i = 0; i < w->depth; i++)
         values[w->levels[i].variable] = w->levels[i].value;
     (void)factor_collect(collector, values);
-    polish(w, values, costs);
+    factor_polish(w->graph, &w->incident, values, costs);
     (void)factor_collect(collector, values);
 }
 
@@ -103,6 +105,7 @@ void factor_wfc(struct arena *arena, const struct factor_graph *graph,
     double *costs = arena_array(arena, double, most);
     factor_collect_init(&collector, arena, graph, options);
     wave_init(&w, arena, graph, &out->counters);
+    w.by_count = options->by_count;
     rng_init(&rng, options->seed);
     for (double noise = options->seed == 0 ? 0 : restart_noise;; noise = restart_noise) {
         wave_reset(&w, &rng, noise);
@@ -121,6 +124,7 @@ void factor_wfc(struct arena *arena, const struct factor_graph *graph,
         budget *= end == DESCENT_BUDGET ? 2 : 1;
         out->counters.restarts++;
     }
+    out->counters.moves = w.open.moves;
     factor_collect_finish(&collector, out);
     if (out->count > 0)
         out->claim = FACTOR_HEURISTIC;

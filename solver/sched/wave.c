@@ -5,7 +5,7 @@
  * cost at least beside each open one: the least of pair cost and that neighbour's own, of which
  * each of its edges counts an equal share.  When a neighbour collapses, the actual cost takes the
  * place of the least one, and a variable's entropy is made anew only when its scores or values
- * changed.  A heap has the uncollapsed variables by entropy.
+ * changed.  A queue has the uncollapsed variables by entropy.
  *
  * Removals remember the decisions that they rest on, as one set a variable: an upper bound of the
  * reason of each of its removals.  So a variable without values names the decisions to blame, and
@@ -43,56 +43,15 @@ static void clear_bit(uint64_t *set, size_t bit)
     set[bit / WORD_BITS] &= ~(UINT64_C(1) << bit % WORD_BITS);
 }
 
-/* ---- heap ---- */
-
-static bool before(const struct wave *w, size_t a, size_t b)
+static void file(struct wave *w, size_t v)
 {
-    const double x = w->cells[a].entropy, y = w->cells[b].entropy;
-    return x < y || (x == y && a < b);
-}
-
-static void sift(struct wave *w, size_t at)
-{
-    const size_t v = w->heap[at];
-    while (at > 0 && before(w, v, w->heap[(at - 1) / 2])) {
-        w->heap[at] = w->heap[(at - 1) / 2];
-        w->place[w->heap[at]] = at;
-        at = (at - 1) / 2;
-    }
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= w->heap_count)
-            break;
-        if (child + 1 < w->heap_count && before(w, w->heap[child + 1], w->heap[child]))
-            child++;
-        if (!before(w, w->heap[child], v))
-            break;
-        w->heap[at] = w->heap[child];
-        w->place[w->heap[at]] = at;
-        at = child;
-    }
-    w->heap[at] = v;
-    w->place[v] = at;
-}
-
-static void heap_add(struct wave *w, size_t v)
-{
-    w->heap[w->heap_count] = v;
-    sift(w, w->heap_count++);
-}
-
-static void heap_remove(struct wave *w, size_t v)
-{
-    const size_t at = w->place[v], last = w->heap[--w->heap_count];
-    if (last == v)
-        return;
-    w->heap[at] = last;
-    sift(w, at);
+    const double key = w->by_count ? (double)w->cells[v].count : w->cells[v].entropy;
+    factor_queue_set(&w->open, v, (struct factor_key){key, 0});
 }
 
 size_t wave_least(const struct wave *w)
 {
-    return w->heap_count == 0 ? SIZE_MAX : w->heap[0];
+    return factor_queue_first(&w->open);
 }
 
 /* ---- entropy ---- */
@@ -118,7 +77,7 @@ static double entropy_of(const struct wave *w, const struct wave_cell *cell, siz
 static void rate(struct wave *w, size_t v)
 {
     w->cells[v].entropy = entropy_of(w, &w->cells[v], value_count(w->graph, v));
-    sift(w, w->place[v]);
+    file(w, v);
 }
 
 uint16_t wave_best_value(const struct wave *w, size_t variable)
@@ -139,7 +98,7 @@ static void save(struct wave *w, size_t v)
 {
     struct wave_cell *cell = &w->cells[v];
     const size_t values = value_count(w->graph, v);
-    const size_t words = cell->words + values + w->blame_words;
+    const size_t words = cell->words + values;
     if (!w->hard || w->depth == 0 || cell->saved == w->levels[w->depth - 1].serial)
         return;
     cell->saved = w->levels[w->depth - 1].serial;
@@ -158,9 +117,8 @@ static void save(struct wave *w, size_t v)
     uint64_t *to = &w->saved_words[w->saved_count];
     memcpy(to, cell->alive, cell->words * sizeof(*to));
     memcpy(to + cell->words, cell->scores, values * sizeof(*to));
-    memcpy(to + cell->words + values, cell->blame, w->blame_words * sizeof(*to));
-    w->trail[w->trail_count++] =
-        (struct wave_record){v, cell->count, cell->entropy, cell->collapsed, w->saved_count};
+    w->trail[w->trail_count++] = (struct wave_record){
+        v, cell->count, cell->entropy, cell->collapsed, cell->blame, w->saved_count};
     w->saved_count += words;
 }
 
@@ -171,13 +129,11 @@ static void restore(struct wave *w, const struct wave_record *record)
     const uint64_t *from = &w->saved_words[record->data];
     memcpy(cell->alive, from, cell->words * sizeof(*from));
     memcpy(cell->scores, from + cell->words, values * sizeof(*from));
-    memcpy(cell->blame, from + cell->words + values, w->blame_words * sizeof(*from));
+    cell->blame = record->blame;
     cell->count = record->count;
     cell->entropy = record->entropy;
-    if (cell->collapsed && !record->collapsed)
-        heap_add(w, record->variable);
-    else if (!record->collapsed)
-        sift(w, w->place[record->variable]);
+    if (!record->collapsed)
+        file(w, record->variable);
     cell->collapsed = record->collapsed;
     cell->saved = -1;
     w->saved_count = record->data;
@@ -235,8 +191,7 @@ static bool revise(struct wave *w, size_t edge_number, size_t from, size_t to)
     if (removed == 0)
         return true;
     w->counters->removals += (int64_t)removed;
-    for (size_t i = 0; i < w->blame_words; i++)
-        cell->blame[i] |= w->cells[from].blame[i];
+    cell->blame = wave_blame_both(w, cell->blame, w->cells[from].blame);
     if (cell->count == 0)
         return false;
     if (!cell->collapsed)
@@ -302,9 +257,9 @@ void wave_collapse(struct wave *w, size_t variable, uint16_t value)
     set_bit(cell->alive, value);
     cell->count = 1;
     cell->collapsed = true;
-    heap_remove(w, variable);
+    factor_queue_remove(&w->open, variable);
     if (w->hard)
-        set_bit(cell->blame, w->depth - 1);
+        cell->blame = wave_blame_both(w, cell->blame, wave_blame_level(w, w->depth - 1));
     add_scores(w, variable, value);
     if (w->hard)
         enqueue(w, variable);
@@ -318,23 +273,18 @@ void wave_collapse(struct wave *w, size_t variable, uint16_t value)
 
 bool wave_backjump(struct wave *w, size_t *empty)
 {
-    uint64_t *blame = arena_array(w->arena, uint64_t, w->blame_words + 1);
-    size_t deepest = w->depth;
-    memcpy(blame, w->cells[*empty].blame, w->blame_words * sizeof(*blame));
-    while (deepest > 0 && !has_bit(blame, deepest - 1))
-        deepest--;
-    if (deepest == 0)
+    struct wave_blame *blame = w->cells[*empty].blame;
+    if (blame == NULL)
         return false;
+    const size_t deepest = blame->deepest;
     const struct wave_level guilty = w->levels[deepest - 1];
     while (w->depth >= deepest)
         undo_level(w);
-    clear_bit(blame, deepest - 1);
     struct wave_cell *cell = &w->cells[guilty.variable];
     save(w, guilty.variable);
     clear_bit(cell->alive, guilty.value);
     cell->count--;
-    for (size_t i = 0; i < w->blame_words; i++)
-        cell->blame[i] |= blame[i];
+    cell->blame = wave_blame_both(w, cell->blame, wave_blame_below(w, blame, deepest - 1));
     *empty = guilty.variable;
     if (cell->count == 0)
         return wave_backjump(w, empty);
@@ -518,14 +468,13 @@ void wave_init(struct wave *w, struct arena *arena, const struct factor_graph *g
     w->masks = arena_array(arena, const struct wave_masks *, graph->edge_count + 1);
     fill_masks(w);
     fill_looks(w);
-    w->blame_words = w->hard ? words_of(n) : 0;
     w->cells = arena_array(arena, struct wave_cell, n + 1);
-    w->heap = arena_array(arena, size_t, n + 1);
-    w->place = arena_array(arena, size_t, n + 1);
+    factor_queue_init(&w->open, arena, n);
     w->levels = arena_array(arena, struct wave_level, n + 1);
     w->queue = arena_array(arena, size_t, n + 1);
     w->queued = arena_array(arena, bool, n + 1);
-    w->trail_room = w->saved_room = 1024;
+    w->trail_room = w->saved_room = w->cut_room = 1024;
+    w->cuts = arena_array(arena, struct wave_cut, w->hard ? w->cut_room : 1);
     w->trail = arena_array(arena, struct wave_record, w->hard ? w->trail_room : 1);
     w->saved_words = arena_array(arena, uint64_t, w->hard ? w->saved_room : 1);
     for (size_t v = 0; v < n; v++) {
@@ -533,18 +482,18 @@ void wave_init(struct wave *w, struct arena *arena, const struct factor_graph *g
         cell->words = words_of(value_count(graph, v));
         cell->alive = arena_array(arena, uint64_t, cell->words + 1);
         cell->scores = arena_array(arena, double, value_count(graph, v) + 1);
-        cell->blame = arena_array(arena, uint64_t, w->blame_words + 1);
     }
 }
 
 void wave_reset(struct wave *w, struct rng *rng, double noise)
 {
-    w->depth = w->trail_count = w->saved_count = w->heap_count = 0;
+    w->depth = w->trail_count = w->saved_count = 0;
+    factor_queue_clear(&w->open, w->graph->variable_count);
     for (size_t v = 0; v < w->graph->variable_count; v++) {
         struct wave_cell *cell = &w->cells[v];
         const size_t count = value_count(w->graph, v);
         memset(cell->alive, 0, cell->words * sizeof(*cell->alive));
-        memset(cell->blame, 0, w->blame_words * sizeof(*cell->blame));
+        cell->blame = NULL;
         memcpy(cell->scores, w->graph->variables[v].unary, count * sizeof(*cell->scores));
         cell->count = 0;
         cell->collapsed = false;
@@ -559,6 +508,6 @@ void wave_reset(struct wave *w, struct rng *rng, double noise)
         }
         add_looks(w, v);
         cell->entropy = entropy_of(w, cell, count);
-        heap_add(w, v);
+        file(w, v);
     }
 }

@@ -5,7 +5,22 @@
 
 #include "solver/sched/factor_int.h"
 
-/* Shared by solve_wfc.c (the search) and wave.c (state, undo, propagation). */
+/* Shared by solve_wfc.c (the search), wave.c (state, undo, propagation) and wave_blame.c (reasons).
+ */
+
+/* A set of levels: of `left` and `right` those less than `below`; without both, the one level. NULL
+ * is the empty set. */
+struct wave_blame {
+    struct wave_blame *left, *right;
+    size_t deepest; /* its greatest level, plus one */
+    size_t below;
+    int64_t seen; /* by which search for a deepest level, and under which cut */
+    size_t seen_below;
+};
+struct wave_cut {
+    struct wave_blame *blame;
+    size_t below;
+};
 
 /* Which values of the other end are allowed beside each value: bit sets. */
 struct wave_masks {
@@ -19,8 +34,8 @@ struct wave_cell {
     double *scores; /* by value: unary, and pair costs to collapsed neighbours */
     double entropy;
     bool collapsed;
-    uint64_t *blame; /* bit set of the decisions that removals go back to */
-    int64_t saved;   /* serial of the level that holds its undo record */
+    struct wave_blame *blame; /* the decisions that removals go back to */
+    int64_t saved;            /* serial of the level that holds its undo record */
 };
 /* By value: the least that an edge and the other end's share of its unary cost will add. */
 struct wave_look {
@@ -40,7 +55,8 @@ struct wave_record {
     size_t variable, count;
     double entropy;
     bool collapsed;
-    size_t data; /* alive, scores, blame in `saved_words` */
+    struct wave_blame *blame;
+    size_t data; /* alive, scores in `saved_words` */
 };
 struct wave {
     struct arena *arena;
@@ -51,9 +67,8 @@ struct wave {
     const struct wave_masks **masks; /* by edge; NULL = all pairs are allowed */
     const double *(*looks)[2];       /* by edge: for its a, for its b */
     struct wave_cell *cells;
-    size_t blame_words;
-    size_t *heap, *place; /* uncollapsed variables, least entropy first; place in it */
-    size_t heap_count;
+    struct factor_queue open; /* uncollapsed variables by entropy, or by values that are left */
+    bool by_count;
     struct wave_level *levels;
     size_t depth;
     int64_t serial;
@@ -64,6 +79,9 @@ struct wave {
     size_t *queue; /* variables whose values went, a ring */
     bool *queued;
     size_t queue_from, queue_count;
+    struct wave_cut *cuts; /* parts of a set still to be looked at */
+    size_t cut_count, cut_room;
+    int64_t cut_serial;
     struct factor_counters *counters;
 };
 
@@ -84,5 +102,10 @@ void wave_collapse(struct wave *w, size_t variable, uint16_t value);
 /* Takes back the decisions that the empty variable does not rest on and the deepest that it does,
  * whose value it removes; false when there is none: no assignment is legal. */
 bool wave_backjump(struct wave *w, size_t *empty) MUST_USE;
+
+/* Sets live as long as the wave. */
+struct wave_blame *wave_blame_level(struct wave *w, size_t level);
+struct wave_blame *wave_blame_both(struct wave *w, struct wave_blame *a, struct wave_blame *b);
+struct wave_blame *wave_blame_below(struct wave *w, struct wave_blame *blame, size_t below);
 
 #endif

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench-solver --check: exit codes and the last line.
+# bench-solver --check: exit codes and the last line; --random.
 set -u
 PROGRAM=${PROGRAM:-build/warpwright}
 scratch=build/scratch/cli-bench-solver
@@ -33,4 +33,15 @@ echo '{"fuzz":[{"tile_set":"default"}]}' >"$scratch/malformed.json"
 check "$scratch/malformed.json" 2
 grep -q 'fuzz\[0\]: "spec" is missing' "$scratch/out" || bad 'the place is not named'
 check "$scratch/absent.json" 2
+
+# Random graphs: the same ones each time, so what is proven and found is; times are not.
+random() {
+    "$PROGRAM" bench-solver --random 24 --json >"$scratch/out" 2>&1 || bad "--random exits with $?"
+    sed 's/"us_[a-z0-9]*":[0-9.e+-]*//g' "$scratch/out"
+}
+random >"$scratch/first"
+random >"$scratch/second"
+cmp -s "$scratch/first" "$scratch/second" || bad '--random differs from run to run'
+grep -q '"family":"all","gap_percent_mean":0.0,"gap_percent_p95":0.0,"gap_percent_worst":0.0,"graphs":24' \
+    "$scratch/first" || bad 'the exact solver is not without a gap'
 exit $((failures > 0))

@@ -34,7 +34,7 @@ for spec in kernels/ops/*.json; do
 done
 
 plan 0 $softmax --explain
-for text in rescaled-accumulation 'preservation: refused' 'online-state-update' 'rewrites: 5 legal' \
+for text in rescaled-accumulation 'preservation: refused' 'online-state-update' 'rewrites: 11 legal' \
     'compositions: 4 generated, 0 of them refused' 'before limits' 'speed of light' \
     'bytes of shared memory a block'; do
     holds "$scratch/out" "$text"
@@ -58,6 +58,24 @@ holds "$scratch/out" 'a row a block'
 plan 1 $matmul --shape M=65536,N=65536,K=1048576
 holds "$scratch/out" 'bytes of tensors in global memory; the limit on'
 
+# Rewrites one after the other; what comes out is a spec.
+plan 0 $softmax --rewrite online:mx:n:64,inline:e --spec-out "$scratch/online.json"
+holds "$scratch/out" '# online:mx:n:64: rescale: '
+holds "$scratch/out" 'bound times 2 + 0.25 * (ceildiv(N, 64))'
+holds "$scratch/out" 'seq step0: ceildiv(N, 64) {'
+plan 0 "$scratch/online.json" --best 1
+plan 0 $softmax --rewrite reciprocal:3 --json
+holds "$scratch/out" '"legal":true,"preservation":"bounded-approximation","rewrite":"reciprocal:3"'
+plan 0 $matmul --track tf32 --rewrite round:C --spec-out "$scratch/tf32.json"
+holds "$scratch/out" 'tf32(B[k,n]) * tf32(A[m,k])'
+plan 2 "$scratch/tf32.json" --track f32
+holds "$scratch/err" 'has no track "f32"'
+plan 1 $matmul --rewrite split:C:k:64,round:C
+holds "$scratch/out" "statement 1: it is no sum of products in f32; refused"
+plan 1 $softmax --rewrite inline:e,hoist:s --spec-out "$scratch/none.json"
+holds "$scratch/out" 'no factor is the same for all its terms; refused'
+[ -e "$scratch/none.json" ] && bad 'a spec of a refused rewrite'
+
 # A row for each op; the time of each on stderr.
 plan 0 kernels/ops/*.json --table
 [ "$(wc -l <"$scratch/out")" -eq "$(ls kernels/ops/*.json | wc -l | awk '{ print $1 + 1 }')" ] ||
@@ -79,6 +97,15 @@ wrong 'there is no machine "z80"' $softmax --machine z80
 wrong 'it has m, n, k' $matmul --why-not '{"tile": {"q": 3}}'
 wrong 'did you mean "tile"' $matmul --why-not '{"tule": {"m": 3}}'
 wrong '--why-not' $matmul --why-not '{"tile"'
+wrong 'step 2: "inlin:e", column 1: there is no rewrite "inlin"' $softmax --rewrite inline:e,inlin:e
+wrong 'column 8: no statement writes "q"; there are mx, e, s, y' $softmax --rewrite inline:q
+wrong 'column 9: the statement has no index "k"; it has m, n' $softmax --rewrite split:s:k:8
+wrong 'column 11: it wants a number' $softmax --rewrite split:s:n:8x
+wrong 'it reads split:STATEMENT:INDEX:BLOCK' $softmax --rewrite split:s:n
+wrong 'column 10: it reads inline:STATEMENT' $softmax --rewrite inline:e:n
+wrong 'step 1: "", column 1: there is no rewrite' $softmax --rewrite ''
+wrong '--spec-out goes with --rewrite' $softmax --spec-out "$scratch/x.json"
+wrong '--rewrite takes one spec' $softmax $matmul --rewrite inline:e
 wrong '--vary wants NAME=LOW..HIGH' $matmul --vary smem=lots
 wrong 'exclude each other' $softmax --shapes "$scratch/shapes" --shape M=1,N=1
 wrong '--vary goes with one shape' $softmax --shapes "$scratch/shapes" --vary smem=8K..9K

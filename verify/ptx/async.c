@@ -26,6 +26,7 @@ struct async_copy {
     uint32_t group;
     uint32_t who;
     uint8_t lane, bytes;
+    bool reads; /* more than none of its source */
     unsigned char data[COPY_BYTES_MAX];
 };
 
@@ -92,6 +93,7 @@ static bool issue(struct warp *w, const struct insn *in, int lane, uint32_t from
     struct async_copy copy = {.lane = (uint8_t)lane, .bytes = in->size};
     if (from_size > in->size)
         from_size = in->size;
+    copy.reads = from_size > 0;
     if (from_size) {
         const void *from = mem_lane(w, in, lane, SPACE_GLOBAL, source, from_size, MEM_READ);
         if (!from)
@@ -162,6 +164,30 @@ const struct insn *exec_cp_async_wait(struct warp *w, const struct insn *in)
     }
     deliver(w, limits);
     return in + 1;
+}
+
+/* The PTX manual is silent on copies that outlive their block; its shared memory is then another's.
+ * Those of no bytes, with which pipelines run past their end, are let pass. */
+bool async_leaks(struct block *block)
+{
+    if (!block->run->check)
+        return false;
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        struct warp *w = &block->warps[i];
+        for (uint32_t k = 0; w->async && k < w->async->count; k++) {
+            const struct async_copy *copy = &w->async->copies[k];
+            const struct fault_place place = {
+                .space = "shared", .offset = copy->shared, .bytes = block->run->shared_bytes};
+            if (!copy->reads)
+                continue;
+            fault_at(w, block->run->module->code + SHADOW_INSN(copy->who), copy->lane,
+                     PTX_FAULT_LEAKED_WAIT, &place,
+                     "an asynchronous copy may still write when its block has ended: no "
+                     "cp.async.wait_group or wait_all covers it");
+            return true;
+        }
+    }
+    return bulk_leaks(block);
 }
 
 /* ---- mbarrier ---- */
@@ -288,7 +314,7 @@ const struct insn *exec_mbarrier_arrive(struct warp *w, const struct insn *in)
         b.pending -= count;
         settle(&b);
         store_barrier(w, at, &b);
-        phase_arrive(w, own_offset(w, at));
+        phase_arrive(w, lane, own_offset(w, at));
         if (in->flags & ASYNC_STATE)
             states[lane] = state;
     }
@@ -313,7 +339,7 @@ static const unsigned char *change_bytes(struct warp *w, const struct insn *in, 
     settle(&b);
     store_barrier(w, at, &b);
     if (by < 0)
-        phase_arrive(w, own_offset(w, at));
+        phase_arrive(w, lane, own_offset(w, at));
     return at;
 }
 
@@ -391,7 +417,7 @@ const struct insn *exec_cp_async_mbarrier(struct warp *w, const struct insn *in)
             b.pending -= b.pending ? 1 : 0;
         settle(&b);
         store_barrier(w, at, &b);
-        phase_arrive(w, own_offset(w, at));
+        phase_arrive(w, lane, own_offset(w, at));
     }
     clock_tick(w->run);
     return in + 1;

@@ -41,13 +41,18 @@ void bulk_phase_over(struct block *block, uint32_t barrier);
 bool bulk_drains(struct warp *w, const struct insn *in, int lane, uint32_t offset,
                  uint32_t bytes) MUST_USE;
 
+/* The block has ended with a bulk copy under way: a fault was raised. */
+bool bulk_leaks(struct block *block);
+
 /* ---- phase.c ---- */
 
 void phase_reset(struct block *block);
-/* The mbarrier at this offset was initialised; it has a clock; a warp arrives, passes a wait. */
+/* The mbarrier at this offset was initialised; it has a clock; a lane arrives; a warp passes a
+ * wait.
+ */
 void phase_init(struct block *block, uint32_t barrier);
 bool phase_is_known(const struct block *block, uint32_t barrier);
-void phase_arrive(struct warp *w, uint32_t barrier);
+void phase_arrive(struct warp *w, int lane, uint32_t barrier);
 void phase_wait(struct warp *w, uint32_t barrier);
 
 #endif

@@ -154,6 +154,7 @@ const struct insn *exec_atom(struct warp *w, const struct insn *in)
     }
     w->run->counts.atomics += w->lanes;
     w->run->stores += changed;
+    publish_strong_near(w, in);
     if (w->block->strong_global) {
         w->run->communicates |= !in->flags;
         w->block->polls += !changed;

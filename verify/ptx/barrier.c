@@ -36,29 +36,18 @@ static bool is_complete(const struct block *block, const struct barrier *b)
 /* What everyone who arrived knows, joined. */
 static void join_clocks(struct block *block, const struct barrier *b)
 {
-    uint32_t joined[WARPS_MAX] = {0};
+    struct seen joined = {.parted = false};
     for (uint32_t i = 0; i < block->warp_count; i++) {
         if (!b->arrived[i])
             continue;
-        for (uint32_t k = 0; k < block->warp_count; k++)
-            if (block->warps[i].seen[k] > joined[k])
-                joined[k] = block->warps[i].seen[k];
+        seen_join(&joined, &block->warps[i].seen, block->warp_count);
         /* Who waits has done nothing since; who only arrived may have. */
         bool still = b->waiting[i] == b->arrived[i] && (block->warps[i].live & ~b->waiting[i]) == 0;
-        uint32_t until = still ? block->run->time : b->released[i];
-        if (until > joined[i])
-            joined[i] = until;
+        seen_add(&joined, i, still ? block->run->time : b->released[i]);
     }
-    for (uint32_t i = 0; i < block->warp_count; i++) {
-        struct warp *w = &block->warps[i];
-        if (!b->waiting[i])
-            continue;
-        w->seen_min = UINT32_MAX;
-        for (uint32_t k = 0; k < block->warp_count; k++) {
-            w->seen[k] = joined[k] > w->seen[k] ? joined[k] : w->seen[k];
-            w->seen_min = w->seen[k] < w->seen_min ? w->seen[k] : w->seen_min;
-        }
-    }
+    for (uint32_t i = 0; i < block->warp_count; i++)
+        if (b->waiting[i])
+            seen_acquire(&block->warps[i], &joined);
     clock_tick(block->run);
 }
 
@@ -234,6 +223,7 @@ const struct insn *exec_fence(struct warp *w, const struct insn *in)
 {
     if (in->flags)
         publish_fence(w);
+    publish_near(w);
     clock_tick(w->run);
     return in + 1;
 }

@@ -123,6 +123,8 @@ static void start_block(struct block *block, const uint32_t id[3])
     block->ordinal = id[0] + (uint64_t)grid[0] * (id[1] + (uint64_t)grid[1] * id[2]);
     block->live_warps = block->warp_count;
     block->seen_others = 0;
+    block->fenced = block->announced = block->flagged = (struct seen){.parted = false};
+    block->fences = block->flags = 0;
     block->polls = 0;
     bulk_reset(block);
     phase_reset(block);

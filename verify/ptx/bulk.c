@@ -7,6 +7,8 @@
  * copy's group.  And it reads through the asynchronous proxy, so what threads wrote into its source
  * must have a fence.proxy.async behind it.
  *
+ * A block must not end before its copies: its shared memory is then given to another one.
+ *
  * Invariant: honest kernels are never rejected.  Any complete phase of the mbarrier lands all its
  * copies, any proxy fence of the block covers what was written before, and copies beyond the
  * list's room, or under way to other blocks, are not watched.
@@ -178,6 +180,32 @@ const struct insn *exec_cp_bulk_wait(struct warp *w, const struct insn *in)
     if (list)
         list->count = kept;
     return in + 1;
+}
+
+/* ---- the end ---- */
+
+bool bulk_leaks(struct block *block)
+{
+    const struct bulk_list *list = block->bulk;
+    for (uint32_t i = 0; list && i < list->count; i++) {
+        const struct bulk_copy *copy = &list->copies[i];
+        const uint32_t thread = SHADOW_THREAD(copy->who);
+        const struct fault_place place = {.space = "shared",
+                                          .offset = (uint64_t)copy->first
+                                                    << block->run->shared_grain,
+                                          .bytes = block->run->shared_bytes};
+        if (copy->cells == 0)
+            continue;
+        fault_at(&block->warps[thread / LANES], block->run->module->code + SHADOW_INSN(copy->who),
+                 (int)(thread % LANES), PTX_FAULT_LEAKED_WAIT, &place,
+                 copy->barrier == NO_BARRIER
+                     ? "a bulk copy may still read when its block has ended: its thread does not "
+                       "wait for it (cp.async.bulk.wait_group.read)"
+                     : "a bulk copy may still write when its block has ended: no thread waits for "
+                       "its mbarrier");
+        return true;
+    }
+    return false;
 }
 
 /* ---- the proxy ---- */

@@ -321,10 +321,9 @@ enum space decode_space(const struct decoder *d, const struct ast_insn *a)
 uint8_t strength(const struct ast_insn *a)
 {
     const bool release = has(a, MOD_release) || has(a, MOD_acq_rel);
-    if (release && !has(a, MOD_cta))
-        return STRONG_ACCESS | STRONG_RELEASE;
-    return release || has(a, MOD_volatile) || has(a, MOD_relaxed) || has(a, MOD_acquire) ||
-                   has(a, MOD_mmio)
+    if (release)
+        return STRONG_ACCESS | STRONG_RELEASE_BLOCK | (has(a, MOD_cta) ? 0 : STRONG_RELEASE);
+    return has(a, MOD_volatile) || has(a, MOD_relaxed) || has(a, MOD_acquire) || has(a, MOD_mmio)
                ? STRONG_ACCESS
                : 0;
 }

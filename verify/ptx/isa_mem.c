@@ -90,7 +90,8 @@ static inline void mark_read(struct shadow *s, uint32_t cell, uint32_t seen, uin
     bool other = !fresh && ((before ^ who) & 1023) != 0;
     s->read_time[cell] = fresh ? time : s->read_time[cell];
     s->readers[cell] = bit | (fresh ? 0 : s->readers[cell]);
-    s->read_who[cell] = who | (other ? SHADOW_MANY : fresh ? 0 : before & SHADOW_MANY);
+    const uint32_t flags = fresh ? 0 : before & (SHADOW_MANY | SHADOW_LANES);
+    s->read_who[cell] = who | flags | (other ? SHADOW_MANY : 0);
 }
 
 static inline void mark_read_row(struct warp *w, uint32_t first, uint32_t per_lane, uint32_t who)
@@ -172,7 +173,7 @@ static inline bool shared_read(struct warp *w, const struct insn *in, const stru
     const uint32_t seen = w->seen_min, time = w->run->time, bit = 1U << w->index;
     const uint32_t who = shadow_who(w, in, 0);
     if (span->pattern == PATTERN_SAME) {
-        uint32_t many = w->mask & (w->mask - 1) ? SHADOW_MANY : 0;
+        uint32_t many = w->mask & (w->mask - 1) ? SHADOW_MANY | SHADOW_LANES : 0;
         for (uint32_t k = 0; k < cells; k++) {
             mark_read(s, first + k, seen, time, bit, who + (uint32_t)__builtin_ctz(w->mask));
             s->read_who[first + k] |= many;
@@ -185,7 +186,7 @@ static inline bool shared_read(struct warp *w, const struct insn *in, const stru
         const uint32_t at = span->off[i] >> grain;
         for (uint32_t k = 0; k < cells; k++) {
             if (at == last)
-                s->read_who[at + k] |= SHADOW_MANY;
+                s->read_who[at + k] |= SHADOW_MANY | SHADOW_LANES;
             else
                 mark_read(s, at + k, seen, time, bit, who + i);
         }

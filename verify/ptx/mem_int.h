@@ -66,6 +66,14 @@ void shadow_clear(struct shadow *shadow, uint64_t cells);
 /* A fence that orders what the warp did for other blocks; an atomic or volatile write. */
 void publish_fence(struct warp *w);
 void publish_strong(struct warp *w, const struct insn *in);
+/* For the own block: a fence or a release of any scope by the running lanes; an atomic or volatile
+ * write of theirs to shared memory; such an access of theirs saw what another one wrote, which
+ * orders all in clusters. */
+void publish_near(struct warp *w);
+void publish_strong_near(struct warp *w, const struct insn *in);
+void publish_acquire_near(struct warp *w);
+/* The same of what an atomic or volatile write wrote. */
+void publish_acquire_flag(struct warp *w);
 /* Of an access by `who` of another block (1 + its number) at `time`: was there no fence behind it;
  * did an atomic or volatile write come behind it? */
 bool publish_hides(const struct warp *w, uint32_t block, uint32_t who, uint32_t time);

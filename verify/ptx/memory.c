@@ -396,6 +396,7 @@ bool mem_store_slow(struct warp *w, const struct insn *in)
         memcpy(to, value, bytes);
     }
     w->run->stores++;
+    publish_strong_near(w, in);
     if (in->strong && w->block->strong_global)
         publish_strong(w, in);
     if (in->strong)

@@ -2,8 +2,8 @@
  * What a wait at an mbarrier orders: everything that those who arrived there did before, and what
  * they had seen.
  *
- * Each mbarrier of the block that was initialised has a clock, by warp the latest time up to which
- * arrivals ordered that warp's accesses; a wait joins it.
+ * Each mbarrier of the block that was initialised has a clock: what its arrivals ordered; a wait
+ * joins it.  A lane arrives for itself, and for the others up to where the warp last synchronised.
  *
  * Invariant: honest kernels are never rejected.  The clock is of all phases so far, so an arrival
  * for the next phase counts for this one, and copies that complete at the barrier arrive for their
@@ -16,7 +16,7 @@ enum { PHASE_BARRIERS_MAX = 64 };
 
 struct phase_clock {
     uint32_t barrier; /* offset in shared memory */
-    uint32_t seen[WARPS_MAX];
+    struct seen seen;
 };
 
 struct phase_list {
@@ -53,13 +53,11 @@ void phase_init(struct block *block, uint32_t barrier)
         list->clocks[list->count++] = (struct phase_clock){.barrier = barrier};
 }
 
-void phase_arrive(struct warp *w, uint32_t barrier)
+void phase_arrive(struct warp *w, int lane, uint32_t barrier)
 {
     struct phase_clock *clock = find(w->block, barrier);
-    for (uint32_t i = 0; clock && i < w->block->warp_count; i++) {
-        const uint32_t until = i == w->index ? w->run->time : w->seen[i];
-        clock->seen[i] = until > clock->seen[i] ? until : clock->seen[i];
-    }
+    if (clock)
+        seen_release(&clock->seen, w, 1U << lane);
 }
 
 void phase_wait(struct warp *w, uint32_t barrier)
@@ -69,10 +67,6 @@ void phase_wait(struct warp *w, uint32_t barrier)
         clock_acquire_all(w);
         return;
     }
-    w->seen_min = UINT32_MAX;
-    for (uint32_t i = 0; i < w->block->warp_count; i++) {
-        w->seen[i] = clock->seen[i] > w->seen[i] ? clock->seen[i] : w->seen[i];
-        w->seen_min = w->seen[i] < w->seen_min ? w->seen[i] : w->seen_min;
-    }
+    seen_acquire(w, &clock->seen);
     clock_tick(w->run);
 }

@@ -7,9 +7,15 @@
  * covered, and up to which time some atomic or volatile write announced them.  In the same way a
  * read lets another block write over what it read.
  *
- * Invariant: honest kernels are never rejected.  Lanes of a warp cover each other's writes, every
- * fence wider than the block covers, and whoever asks again until a value comes may read it in no
- * order.  Missed are a fence that comes too late and volatile writes that none follows.
+ * Warps of one block that talk through flags and counters in shared memory are held to the same:
+ * an atomic or volatile access orders what a fence of any scope, or a release, covered before the
+ * last atomic or volatile write; and where the flag is a plain one, before the access.  There a
+ * lane's fence covers what other lanes of its warp did only up to where the warp synchronised.
+ *
+ * Invariant: honest kernels are never rejected.  For other blocks, lanes of a warp cover each
+ * other's writes; every fence wider than the block covers, and whoever asks again until a value
+ * comes may read it in no order.  Missed are a fence that comes too late and volatile writes that
+ * none follows.
  */
 #include "verify/ptx/exec_int.h"
 #include "verify/ptx/mem_int.h"
@@ -38,7 +44,7 @@ static uint32_t *known_of(struct run *run, uint64_t ordinal)
 static void cover(const struct warp *w, uint32_t *times)
 {
     for (uint32_t i = 0; i < w->block->warp_count; i++) {
-        const uint32_t until = i == w->index ? w->run->time : w->seen[i];
+        const uint32_t until = i == w->index ? w->run->time : seen_latest(&w->seen, i);
         times[i] = until > times[i] ? until : times[i];
     }
 }
@@ -58,6 +64,49 @@ void publish_strong(struct warp *w, const struct insn *in)
     if (in->strong & STRONG_RELEASE)
         cover(w, known);
     cover(w, known + w->run->warps);
+}
+
+/* ---- inside the block ---- */
+
+void publish_near(struct warp *w)
+{
+    if (!w->run->check)
+        return;
+    seen_release(&w->block->fenced, w, w->mask);
+    w->block->fences++;
+}
+
+void publish_strong_near(struct warp *w, const struct insn *in)
+{
+    if (!w->run->check || !in->strong)
+        return;
+    if (in->strong & STRONG_RELEASE_BLOCK) {
+        publish_near(w);
+        clock_tick(w->run);
+    }
+    seen_release(&w->block->announced, w, w->mask);
+    if (w->block->flags == w->block->fences)
+        return;
+    w->block->flags = w->block->fences;
+    seen_join(&w->block->flagged, &w->block->fenced, w->block->warp_count);
+}
+
+void publish_acquire_flag(struct warp *w)
+{
+    if (w->flags_seen == w->block->flags)
+        return;
+    w->flags_seen = w->block->flags;
+    seen_acquire(w, &w->block->flagged);
+}
+
+void publish_acquire_near(struct warp *w)
+{
+    if (w->block->cluster->count > 1)
+        clock_acquire_all(w);
+    if (w->fences_seen == w->block->fences)
+        return;
+    w->fences_seen = w->block->fences;
+    seen_acquire(w, &w->block->fenced);
 }
 
 /* ---- reading ---- */

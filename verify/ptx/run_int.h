@@ -4,6 +4,7 @@
 #include <stdalign.h>
 
 #include "verify/ptx/ptx.h"
+#include "verify/ptx/seen_int.h"
 #include "verify/ptx/space_int.h"
 
 /*
@@ -29,7 +30,7 @@ enum {
     LANE64_BYTES = 256,
     SCRATCH_SLOTS = 8,
     SCRATCH_BYTES = SCRATCH_SLOTS * LANE64_BYTES, /* at the start of each window */
-    WARPS_MAX = 32,
+    WARPS_MAX = SEEN_WARPS,
     BARRIERS = 16,
     POISON_BYTES = 4096,
     RESIDENT_BYTES_MAX = 768 << 20,
@@ -87,8 +88,8 @@ struct insn {
     uint8_t extra;
 };
 
-/* Volatile, relaxed, acquire, ...; one that releases to other blocks. */
-enum { STRONG_ACCESS = 1, STRONG_RELEASE = 2 };
+/* Volatile, relaxed, acquire, ...; one that releases to other blocks; one that releases at all. */
+enum { STRONG_ACCESS = 1, STRONG_RELEASE = 2, STRONG_RELEASE_BLOCK = 4 };
 
 enum { PRED_TRUE = 0, PRED_SINK = 1, PRED_SCRATCH = 2, PRED_FIRST = 4 };
 
@@ -176,22 +177,26 @@ struct ptx_module {
 /*
  * The race shadow: for each cell of 1 << grain bytes the last write and the reads since.
  * Times are of the launch's clock, which moves at each synchronisation; 0 = never.  An access
- * happens before what warp v does next if its time is at most v's `seen` of that warp.
+ * happens before what warp v does next if its time is at most what v has `seen` of that thread.
  */
 struct shadow {
     uint32_t *write_time;
     uint32_t *write_who;   /* thread in the block, instruction << 10 */
     uint32_t *read_time;   /* of the oldest read that is kept */
-    uint32_t *read_who;    /* of the latest read; SHADOW_MANY: several threads have read */
+    uint32_t *read_who;    /* of the latest read; SHADOW_MANY: several threads have read,
+                              SHADOW_LANES: at least two of one warp */
     uint32_t *readers;     /* shared: warps as bits; global: 1 + block, or SHADOW_BLOCKS */
     uint32_t *write_block; /* global: 1 + block */
 };
 #define SHADOW_IN_FLIGHT UINT32_MAX /* of write_time, read_time: an asynchronous copy's */
 #define SHADOW_BLOCKS    UINT32_MAX /* readers: several blocks */
 #define SHADOW_MANY      0x80000000U
+#define SHADOW_LANES     0x40000000U
 #define SHADOW_BULK      0x80000000U /* write_who: a bulk copy, through another proxy */
+#define SHADOW_STRONG    0x40000000U /* write_who: an atomic or volatile access */
 #define SHADOW_THREAD(w) ((w)&1023)
-#define SHADOW_INSN(w)   ((w) >> 10 & 0x1fffff)
+#define SHADOW_INSN(w)   ((w) >> 10 & SHADOW_INSN_MAX) /* larger ones only name a wrong line */
+#define SHADOW_INSN_MAX  0xfffff
 #define SHADOW_TIME_MAX  0xfffffff0U
 enum { SHADOW_PAGE_BYTES = 4096 };
 
@@ -271,9 +276,11 @@ struct warp {
     uint32_t carry; /* of add.cc, by lane */
     unsigned char *local;
     uint32_t local_stride;
-    uint32_t seen_min; /* at most the least of seen[] over the block's warps */
-    uint32_t seen[WARPS_MAX];
-    uint32_t index; /* in the block */
+    uint32_t seen_min; /* at most the least of seen.all[] over the block's warps */
+    struct seen seen;
+    uint32_t fences_seen; /* the block's `fences`, when the warp last acquired what they cover */
+    uint32_t flags_seen;  /* and its `flags` */
+    uint32_t index;       /* in the block */
 
     struct group cur;
     struct group groups[2 * LANES]; /* disjoint, so at most 32 that are not empty */
@@ -326,6 +333,10 @@ struct block {
     uint32_t seen_others;      /* time up to which other blocks' global accesses are ordered */
     uint64_t polls;            /* accesses in this slice that could see another block's progress */
     bool strong_global;        /* the access at hand is such a one */
+    struct seen fenced;        /* what fences and releases of the block's threads cover */
+    struct seen announced;     /* what atomic or volatile writes to shared memory came behind */
+    struct seen flagged;       /* what `fenced` was at the last such write, or global one */
+    uint32_t fences, flags;    /* how many fences; how many when `flagged` was set */
     struct phase_list *phases; /* clocks of mbarriers, NULL = none yet */
     struct bulk_list *bulk;    /* bulk copies not waited for, NULL = none yet */
     uint32_t proxy_fenced;     /* time of the last fence.proxy.async */

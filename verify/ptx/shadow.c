@@ -19,12 +19,11 @@
 #include "verify/ptx/mem_int.h"
 
 enum { SHADOW_PAGES_BYTES_MAX = 512 << 20, PAGE_ARRAYS = 6 };
-#define SHADOW_STRONG_BIT 0x80000000U /* in write_who: by an atomic or volatile access */
 
 uint32_t shadow_who(const struct warp *w, const struct insn *in, int lane)
 {
     uint32_t thread = w->index * LANES + (uint32_t)lane;
-    return thread | ((uint32_t)(in - w->run->module->code) & 0x1fffff) << 10;
+    return thread | ((uint32_t)(in - w->run->module->code) & SHADOW_INSN_MAX) << 10;
 }
 
 /* Outputs are mostly never read, so global pages get these when they are. */
@@ -67,7 +66,7 @@ void clock_tick(struct run *run)
 
 void clock_warp_sync(struct warp *w)
 {
-    w->seen[w->index] = w->run->time;
+    seen_add(&w->seen, w->index, w->run->time);
     if (w->block->warp_count == 1)
         w->seen_min = w->run->time;
     clock_tick(w->run);
@@ -76,7 +75,7 @@ void clock_warp_sync(struct warp *w)
 void clock_acquire_all(struct warp *w)
 {
     for (uint32_t i = 0; i < w->block->warp_count; i++)
-        w->seen[i] = w->run->time;
+        seen_add(&w->seen, i, w->run->time);
     w->seen_min = w->run->time;
     w->block->seen_others = w->run->time;
     clock_tick(w->run);
@@ -86,9 +85,7 @@ void clock_acquire_global(struct warp *w)
 {
     w->block->seen_others = w->run->time;
     /* Warps of one block, too, talk through global memory. */
-    for (uint32_t i = 0; i < w->block->warp_count; i++)
-        w->seen[i] = w->run->time;
-    w->seen_min = w->run->time;
+    publish_acquire_near(w);
     clock_tick(w->run);
 }
 
@@ -107,7 +104,7 @@ static bool is_ordered(const struct warp *w, int lane, uint32_t time, uint32_t w
     uint32_t thread = SHADOW_THREAD(who);
     if (thread == w->index * LANES + (uint32_t)lane)
         return true;
-    return time <= w->seen[thread / LANES];
+    return seen_lanes(&w->seen, thread / LANES, time) >> thread % LANES & 1;
 }
 
 static bool in_flight(struct warp *w, const struct insn *in, int lane, uint32_t cell,
@@ -119,8 +116,21 @@ static bool in_flight(struct warp *w, const struct insn *in, int lane, uint32_t 
     return false;
 }
 
+/* Did another warp write this and then say so, by an atomic or a flag? */
+static bool is_announced(const struct warp *w, uint32_t who, uint32_t time)
+{
+    const uint32_t thread = SHADOW_THREAD(who);
+    return thread / LANES != w->index &&
+           (seen_lanes(&w->block->announced, thread / LANES, time) >> thread % LANES & 1);
+}
+
+static const char unfenced[] =
+    "race: another warp announced this, by an atomic or a flag, without a __threadfence_block() or "
+    "a release behind its write, or without a __syncwarp() before it: read";
+
+/* `flagged` is what to say, rather than `what`, of a write that was announced; or NULL. */
 static bool written_before(struct warp *w, const struct insn *in, int lane, uint32_t cell,
-                           const char *what)
+                           const char *what, const char *flagged)
 {
     const struct shadow *s = &w->block->shadow;
     uint32_t time = s->write_time[cell];
@@ -128,8 +138,16 @@ static bool written_before(struct warp *w, const struct insn *in, int lane, uint
     if (time <= w->seen_min || w->run->time_over || is_ordered(w, lane, time, who))
         return true;
     struct fault_place place = shared_place(w, cell);
-    fault_race(w, in, lane, PTX_FAULT_RACE, &place, who, 0, what);
+    fault_race(w, in, lane, PTX_FAULT_RACE, &place, who, 0,
+               flagged && is_announced(w, who, time) ? flagged : what);
     return false;
+}
+
+/* Are these different threads of one warp? */
+static bool two_lanes(uint32_t a, uint32_t b)
+{
+    uint32_t differ = SHADOW_THREAD(a) ^ SHADOW_THREAD(b);
+    return differ != 0 && differ < LANES;
 }
 
 bool shadow_shared_read(struct warp *w, const struct insn *in, int lane, uint32_t first,
@@ -147,7 +165,8 @@ bool shadow_shared_read(struct warp *w, const struct insn *in, int lane, uint32_
         if (s->write_time[cell] == SHADOW_IN_FLIGHT)
             return in_flight(w, in, lane, cell, "read");
         if (!written_before(w, in, lane, cell,
-                            "race: read of what another thread wrote without a barrier between"))
+                            "race: read of what another thread wrote without a barrier between",
+                            unfenced))
             return false;
         bool fresh = s->read_time[cell] <= w->seen_min;
         uint32_t before = s->read_who[cell];
@@ -155,24 +174,37 @@ bool shadow_shared_read(struct warp *w, const struct insn *in, int lane, uint32_
         if (fresh)
             s->read_time[cell] = w->run->time;
         s->readers[cell] = (fresh ? 0 : s->readers[cell]) | 1U << w->index;
-        s->read_who[cell] = who | (many ? SHADOW_MANY : 0);
+        bool lanes = many && ((before & SHADOW_LANES) || two_lanes(before, who));
+        s->read_who[cell] = who | (many ? SHADOW_MANY : 0) | (lanes ? SHADOW_LANES : 0);
     }
     return true;
 }
 
-/* Did some other thread read the cell in no order with this write? */
+/*
+ * Did some other thread read the cell in no order with this write?  Which lanes read is not kept:
+ * of each warp that did, one at least must be ordered, and where two lanes of one warp did, two of
+ * some warp.
+ */
 static bool read_unordered(const struct warp *w, int lane, uint32_t cell)
 {
     const struct shadow *s = &w->block->shadow;
-    uint32_t time = s->read_time[cell];
+    const uint32_t time = s->read_time[cell], who = s->read_who[cell];
     if (time <= w->seen_min)
         return false;
-    uint32_t me = w->index * LANES + (uint32_t)lane;
-    bool only_me = !(s->read_who[cell] & SHADOW_MANY) && SHADOW_THREAD(s->read_who[cell]) == me;
-    for (uint32_t warps = s->readers[cell]; warps && !only_me; warps &= warps - 1)
-        if (time > w->seen[__builtin_ctz(warps)])
+    if (!(who & SHADOW_MANY))
+        return !is_ordered(w, lane, time, who);
+    const uint32_t readers = s->readers[cell];
+    bool two = false;
+    for (uint32_t warps = readers; warps; warps &= warps - 1) {
+        const uint32_t warp = (uint32_t)__builtin_ctz(warps);
+        const uint32_t own = warp == w->index ? 1U << lane : 0;
+        const uint32_t lanes = seen_lanes(&w->seen, warp, time) | own;
+        if (lanes == 0)
             return true;
-    return false;
+        two |= (lanes & (lanes - 1)) != 0;
+    }
+    const bool one_warp = (readers & (readers - 1)) == 0;
+    return !two && (one_warp || (who & SHADOW_LANES));
 }
 
 static void mark_write(struct shadow *s, uint32_t cell, uint32_t time, uint32_t who)
@@ -196,7 +228,8 @@ bool shadow_shared_write(struct warp *w, const struct insn *in, int lane, uint32
             return in_flight(w, in, lane, cell, "write");
         if (!same && !written_before(w, in, lane, cell,
                                      "race: another thread wrote a different value there without "
-                                     "a barrier between"))
+                                     "a barrier between",
+                                     NULL))
             return false;
         if (!same && !w->run->time_over && read_unordered(w, lane, cell)) {
             struct fault_place place = shared_place(w, cell);
@@ -210,7 +243,19 @@ bool shadow_shared_write(struct warp *w, const struct insn *in, int lane, uint32
     return true;
 }
 
-/* Atomics and volatile accesses race with none of their kind, and order what follows. */
+/* A volatile read of another warp's plain write that was announced unfenced, unless it is read
+ * until it fits. */
+static bool reads_hidden(struct warp *w, const struct insn *in, int lane, uint32_t cell)
+{
+    const struct block *block = w->block;
+    const uint32_t time = block->shadow.write_time[cell], who = block->shadow.write_who[cell];
+    return !(who & (SHADOW_STRONG | SHADOW_BULK)) && !w->run->time_over &&
+           is_announced(w, who, time) && !is_ordered(w, lane, time, who) &&
+           !publish_asks_again(w->run, in);
+}
+
+/* Atomics and volatile accesses race with none of their kind, and order what fences cover.  In
+ * clusters they order all. */
 bool shadow_shared_strong(struct warp *w, const struct insn *in, int lane, uint32_t first,
                           uint32_t count, bool reads, bool writes)
 {
@@ -225,10 +270,18 @@ bool shadow_shared_strong(struct warp *w, const struct insn *in, int lane, uint3
         }
         if (time == SHADOW_IN_FLIGHT)
             return in_flight(w, in, lane, cell, "access");
-        if (time > w->seen_min)
-            clock_acquire_all(w);
+        const bool flag = (s->write_who[cell] & SHADOW_STRONG) && w->block->cluster->count == 1;
+        if (time > w->seen_min && flag)
+            publish_acquire_flag(w);
+        else if (time > w->seen_min)
+            publish_acquire_near(w);
+        if (reads && !writes && time > w->seen_min && reads_hidden(w, in, lane, cell)) {
+            struct fault_place place = shared_place(w, cell);
+            fault_race(w, in, lane, PTX_FAULT_RACE, &place, s->write_who[cell], 0, unfenced);
+            return false;
+        }
         if (writes)
-            mark_write(s, cell, w->run->time, shadow_who(w, in, lane));
+            mark_write(s, cell, w->run->time, shadow_who(w, in, lane) | SHADOW_STRONG);
     }
     return true;
 }
@@ -309,7 +362,7 @@ bool shadow_global_read(struct warp *w, const struct insn *in, int lane, struct 
             return true;
         uint32_t cell = at % SHADOW_PAGE_BYTES >> grain;
         uint32_t time = s->write_time[cell];
-        if (time && !(s->write_who[cell] & SHADOW_STRONG_BIT) && !w->run->time_over &&
+        if (time && !(s->write_who[cell] & SHADOW_STRONG) && !w->run->time_over &&
             !global_ordered(w, lane, time, s->write_who[cell], s->write_block[cell])) {
             struct fault_place place = global_place(region, offset);
             fault_race(w, in, lane, PTX_FAULT_RACE_GLOBAL, &place, s->write_who[cell],
@@ -317,8 +370,8 @@ bool shadow_global_read(struct warp *w, const struct insn *in, int lane, struct 
                        "race: read of what another thread wrote without synchronisation");
             return false;
         }
-        if (time && is_other(w, s->write_block[cell]) &&
-            !(s->write_who[cell] & SHADOW_STRONG_BIT) && !w->run->time_over &&
+        if (time && is_other(w, s->write_block[cell]) && !(s->write_who[cell] & SHADOW_STRONG) &&
+            !w->run->time_over &&
             publish_hides(w, s->write_block[cell], s->write_who[cell], time)) {
             fault_hidden(w, in, lane, region, offset, s->write_who[cell], s->write_block[cell]);
             return false;
@@ -341,8 +394,10 @@ bool shadow_global_read(struct warp *w, const struct insn *in, int lane, struct 
 static uint32_t seen_max(const struct warp *w)
 {
     uint32_t max = 0;
-    for (uint32_t i = 0; i < w->block->warp_count; i++)
-        max = w->seen[i] > max ? w->seen[i] : max;
+    for (uint32_t i = 0; i < w->block->warp_count; i++) {
+        const uint32_t latest = seen_latest(&w->seen, i);
+        max = latest > max ? latest : max;
+    }
     return max;
 }
 
@@ -382,7 +437,7 @@ bool shadow_global_write(struct warp *w, const struct insn *in, int lane, struct
         uint32_t time = s->write_time[cell];
         struct fault_place place = global_place(region, offset);
         bool watch = !same && !w->run->time_over;
-        if (watch && time && !(s->write_who[cell] & SHADOW_STRONG_BIT) &&
+        if (watch && time && !(s->write_who[cell] & SHADOW_STRONG) &&
             !global_ordered(w, lane, time, s->write_who[cell], s->write_block[cell])) {
             fault_race(w, in, lane, PTX_FAULT_RACE_GLOBAL, &place, s->write_who[cell],
                        s->write_block[cell],
@@ -418,7 +473,7 @@ static bool strong_read(struct warp *w, const struct insn *in, int lane, struct 
         const struct shadow *s = region->pages[at / SHADOW_PAGE_BYTES];
         uint32_t cell = at % SHADOW_PAGE_BYTES >> grain;
         uint32_t time = s ? s->write_time[cell] : 0;
-        if (!time || (s->write_who[cell] & SHADOW_STRONG_BIT) || w->run->time_over)
+        if (!time || (s->write_who[cell] & SHADOW_STRONG) || w->run->time_over)
             continue;
         uint32_t who = s->write_who[cell], block = s->write_block[cell];
         if (is_other(w, block) && publish_announces(w, block, who, time) &&
@@ -443,7 +498,7 @@ bool shadow_global_strong(struct warp *w, const struct insn *in, int lane, struc
         if (!s)
             return true;
         uint32_t cell = at % SHADOW_PAGE_BYTES >> grain;
-        mark_write(s, cell, w->run->time, shadow_who(w, in, lane) | SHADOW_STRONG_BIT);
+        mark_write(s, cell, w->run->time, shadow_who(w, in, lane) | SHADOW_STRONG);
         s->write_block[cell] = (uint32_t)w->block->ordinal + 1;
     }
     return true;

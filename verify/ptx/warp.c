@@ -157,8 +157,8 @@ const struct insn *warp_exit(struct warp *w, uint32_t mask)
     warp_set_mask(w, w->mask & ~mask);
     w->event = EVENT_EXITED;
     wake_waiting(w);
-    if (w->live == 0)
-        w->block->live_warps--;
+    if (w->live == 0 && --w->block->live_warps == 0 && async_leaks(w->block))
+        return w->limit;
     barrier_exit(w->block);
     return w->limit;
 }
@@ -360,8 +360,8 @@ void warp_init(struct warp *w, struct block *block, uint32_t index, const struct
         w->polls[i].in = NULL;
     w->cluster_phase = 0;
     w->red_lanes = 0;
-    for (uint32_t i = 0; i < WARPS_MAX; i++)
-        w->seen[i] = 0;
+    w->seen = (struct seen){.parted = false};
+    w->fences_seen = w->flags_seen = 0;
     w->seen_min = 0;
     warp_set_mask(w, 0);
 }

@@ -62,5 +62,7 @@ void special_fill(struct warp *w, const struct insn *in);
 /* ---- async.c ---- */
 
 void async_reset(struct warp *w);
+/* The block has ended with asynchronous copies under way: a fault was raised. */
+bool async_leaks(struct block *block);
 
 #endif

@@ -103,6 +103,7 @@ static inline const char *body_of(struct arena *arena, const struct op *op)
 
 struct trial {
     const struct bound_op *first; /* whose bound counts */
+    const struct track *track;    /* NULL = its first */
     const struct values *want;    /* by tensor */
     struct interp_inputs inputs;
 };
@@ -122,11 +123,12 @@ static inline bool is_small(const struct bound_op *bound)
 }
 
 static inline void trial_begin(struct arena *arena, const struct bound_op *bound,
-                               enum data_class class, uint64_t secret, struct trial *out)
+                               const struct track *track, enum data_class class, uint64_t secret,
+                               struct trial *out)
 {
     const void **data = arena_array(arena, const void *, bound->op->tensor_count + 1);
     struct values *want = arena_array(arena, struct values, bound->op->tensor_count);
-    const struct interp_options options = {.mode = INTERP_BOUND, .threads = 1};
+    const struct interp_options options = {.mode = INTERP_BOUND, .threads = 1, .track = track};
     struct err err = {0};
     for (size_t t = 0; t < bound->op->declared_count; t++) {
         if (bound->op->tensors[t].role == ROLE_OUTPUT)
@@ -135,7 +137,7 @@ static inline void trial_begin(struct arena *arena, const struct bound_op *bound
         assert_ok(fill_tensor(bound, t, class, secret, 0, room, &err));
         data[t] = room;
     }
-    *out = (struct trial){bound, want, {data}};
+    *out = (struct trial){bound, track, want, {data}};
     assert_ok(interp_run(arena, bound, &out->inputs, &options, want, &err));
 }
 

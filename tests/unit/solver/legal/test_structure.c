@@ -1,10 +1,12 @@
 /* Structures of the library's ops, what they allow, and that names mean nothing. */
+#include <ctype.h>
 #include <string.h>
 
 #include "base/file.h"
 
 #include "solver/legal/legal.h"
 #include "tests/unit/solver/ir/plans.h"
+#include "tests/unit/solver/legal/zoo.h"
 #include "tests/unit/unit.h"
 
 enum { ARENA_BYTES = 256 << 20, TEXT_BYTES = 1 << 20 };
@@ -48,35 +50,42 @@ static void test_library(void **state UNUSED)
 {
     static const char *const cases[][2] = {
         {"relu", ""},
-        {"rowsum", "0: reduction"},
-        {"argmax", "0: reduction, bounded-summary-state"},
+        {"rowsum", "0: reduction, mergeable-statistics"},
+        {"argmax", "0: reduction, mergeable-statistics, bounded-summary-state"},
         {"matmul", "0: reduction, contraction"},
         {"gemv", "0: reduction, contraction"},
         {"cumsum", "0: bounded-summary-state, scan"},
+        {"cumprod_reverse", "0: bounded-summary-state, scan"},
         {"embedding", "0: gather"},
         {"scatter_add", "0: gather"},
         {"transpose", ""},
         {"conv2d", "0: reduction, contraction, stencil"},
         {"depthwise_conv", "0: reduction, contraction, stencil"},
-        {"maxpool", "0: reduction, stencil"},
-        {"mean_var", "0: reduction; 2: reduction, mergeable-statistics(0)"},
-        {"layernorm",
-         "0: reduction; 3: reduction, mergeable-statistics(0); 5: streaming-normalisation(3)"},
-        {"groupnorm",
-         "0: reduction; 2: reduction, mergeable-statistics(0); 4: streaming-normalisation(2)"},
-        {"rmsnorm", "0: reduction; 2: streaming-normalisation(0)"},
-        {"l2norm", "0: reduction; 1: streaming-normalisation(0)"},
+        {"transposed_conv", "0: reduction, contraction, stencil"},
+        {"maxpool", "0: reduction, mergeable-statistics, stencil"},
+        {"mean_var", "0: reduction, mergeable-statistics; 2: reduction, mergeable-statistics(0)"},
+        {"layernorm", "0: reduction, mergeable-statistics; "
+                      "3: reduction, mergeable-statistics(0); 5: streaming-normalisation(3)"},
+        {"groupnorm", "0: reduction, mergeable-statistics; "
+                      "2: reduction, mergeable-statistics(0); 4: streaming-normalisation(2)"},
+        {"rmsnorm", "0: reduction, mergeable-statistics; 2: streaming-normalisation(0)"},
+        {"l2norm", "0: reduction, mergeable-statistics; 1: streaming-normalisation(0)"},
         {"batchnorm", ""},
-        {"softmax", "0: reduction; 2: reduction, rescaled-accumulation(0); "
+        {"softmax", "0: reduction, mergeable-statistics; 2: reduction, rescaled-accumulation(0); "
                     "3: streaming-normalisation(2), coupled-numerator-denominator(2)"},
-        {"logsumexp", "0: reduction; 1: reduction, rescaled-accumulation(0)"},
+        {"log_softmax",
+         "0: reduction, mergeable-statistics; 1: reduction, rescaled-accumulation(0); "
+         "2: streaming-normalisation(1), coupled-numerator-denominator(1)"},
+        {"logsumexp", "0: reduction, mergeable-statistics; 1: reduction, rescaled-accumulation(0)"},
         {"causal_attention",
-         "0: reduction, contraction; 2: reduction; 4: reduction, rescaled-accumulation(2); "
+         "0: reduction, contraction; 2: reduction, mergeable-statistics; "
+         "4: reduction, rescaled-accumulation(2); "
          "5: reduction, weighted-reduction, rescaled-accumulation(2), contraction; "
          "6: streaming-normalisation(4), coupled-numerator-denominator(4)"},
         {"cross_entropy",
-         "0: reduction; 1: reduction, rescaled-accumulation(0); 2: gather; 3: reduction"},
-        {"lstm", "0: reduction, contraction; 1: reduction, scan; 2: scan; 3: scan; "
+         "0: reduction, mergeable-statistics; 1: reduction, rescaled-accumulation(0); "
+         "2: coupled-numerator-denominator(1), gather; 3: reduction, mergeable-statistics"},
+        {"lstm", "0: reduction, contraction; 1: reduction, contraction, scan; 2: scan; 3: scan; "
                  "4: bounded-summary-state, scan; 5: bounded-summary-state, scan"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -87,6 +96,67 @@ static void test_library(void **state UNUSED)
             fail_msg("%s: %s", cases[i][0], words);
         arena_release(&arena);
     }
+}
+
+/* "2:RX(0)" of the statements that have more than a map; see zoo.h. */
+static const char *letters_of(struct arena *arena, const struct bound_op *bound)
+{
+    static const char letters[] = "?RMWXBNQCSPG"; /* in the order of base/vocab.def */
+    struct structures found;
+    struct buf out;
+    size_t shown = OP_NONE;
+    structure_of(arena, bound, NULL, &found);
+    buf_init(&out, arena, TEXT_BYTES);
+    for (size_t i = 0; i < found.structure_count; i++) {
+        const struct structure_note *note = &found.structures[i];
+        if (note->word == STRUCTURE_MAP)
+            continue;
+        if (note->stmt != shown)
+            buf_printf(&out, "%s%zu:", out.len > 0 ? " " : "", note->stmt);
+        shown = note->stmt;
+        buf_char(&out, letters[note->word]);
+        if (note->with != OP_NONE)
+            buf_printf(&out, "(%zu)", note->with);
+    }
+    return out.len > 0 ? out.at : "";
+}
+
+static const char *text_of(const struct structures *found, size_t stmt, enum structure word)
+{
+    for (size_t i = 0; i < found->structure_count; i++)
+        if (found->structures[i].stmt == stmt && found->structures[i].word == word)
+            return found->structures[i].text.at;
+    return "";
+}
+
+static void test_zoo(void **state UNUSED)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < COUNT_OF(zoo); i++) {
+        struct arena arena;
+        struct structures found;
+        const struct bound_op *bound;
+        struct err err = {0};
+        arena_init(&arena, ARENA_BYTES);
+        const struct op *op = zoo_op(&arena, &zoo[i]);
+        assert_ok(op_bind_shape(&arena, op, &op->targets[0], &bound, &err));
+        const char *letters = letters_of(&arena, bound);
+        if (strcmp(letters, zoo[i].found) != 0) {
+            print_error("%s: %s, wanted %s\n", zoo[i].name, letters, zoo[i].found);
+            wrong++;
+        }
+        structure_of(&arena, bound, NULL, &found);
+        if (zoo[i].roles != NULL) {
+            size_t stmt = (size_t)(zoo[i].roles[0] - '0');
+            const char *text = text_of(&found, stmt, STRUCTURE_CONTRACTION);
+            if (strcmp(text, zoo[i].roles + 3) != 0) {
+                print_error("%s: %s\n", zoo[i].name, text);
+                wrong++;
+            }
+        }
+        arena_release(&arena);
+    }
+    assert_int_equal(wrong, 0);
 }
 
 /* x[8,64] to y[8]; lines separated by ';'. */
@@ -115,35 +185,41 @@ static void test_near_misses(void **state UNUSED)
     static const char *const cases[][2] = {
         /* raw moments, in one statement each */
         {"a[m] = sum(n) x[m,n];b[m] = sum(n) x[m,n] * x[m,n];y[m] = b[m] - a[m] * a[m]",
-         "0: reduction; 1: reduction, mergeable-statistics(0)"},
+         "0: reduction, mergeable-statistics; 1: reduction, mergeable-statistics(0)"},
         /* squared distance from something else */
         {"a[m] = sum(n) x[m,n];b[m] = sum(n) (x[m,n] - 3.0) * (x[m,n] - 3.0);y[m] = b[m] - a[m]",
-         "0: reduction; 1: reduction"},
+         "0: reduction, mergeable-statistics; 1: reduction, mergeable-statistics"},
         /* products of different elements are no square */
         {"a[m] = sum(n) x[m,n];b[m] = sum(n) x[m,n] * x[m,63 - n];y[m] = b[m] - a[m]",
-         "0: reduction; 1: reduction"},
+         "0: reduction, mergeable-statistics; "
+         "1: reduction, mergeable-statistics, weighted-reduction"},
         /* the minimum rescales nothing */
-        {"a[m] = min(n) x[m,n];y[m] = sum(n) exp(x[m,n] - a[m])", "0: reduction; 1: reduction"},
+        {"a[m] = min(n) x[m,n];y[m] = sum(n) exp(x[m,n] - a[m])",
+         "0: reduction, mergeable-statistics; 1: reduction, mergeable-statistics"},
         /* the maximum of something else */
         {"a[m] = max(n) x[m,n] * 2.0;y[m] = sum(n) exp(x[m,n] - a[m])",
-         "0: reduction; 1: reduction"},
+         "0: reduction, mergeable-statistics; 1: reduction, mergeable-statistics"},
         /* the same, behind a temporary and a cast */
         {"t[m,n] = x[m,n] * 2.0;a[m] = max(n) t[m,n];e[m,n] = exp(x[m,n] * 2.0 - a[m]);"
          "y[m] = sum(n) f32(e[m,n])",
-         "1: reduction; 3: reduction, rescaled-accumulation(1)"},
+         "1: reduction, mergeable-statistics; 3: reduction, rescaled-accumulation(1)"},
         /* a maximum over the other index */
-        {"a[n] = max(m) x[m,n];y[m] = sum(n) exp(x[m,n] - a[n])", "0: reduction; 1: reduction"},
+        {"a[n] = max(m) x[m,n];y[m] = sum(n) exp(x[m,n] - a[n])",
+         "0: reduction, mergeable-statistics; 1: reduction, mergeable-statistics"},
         /* blocks of four without overlap are no stencil; of five, they are */
         {"t[m:8,p:16] = sum(r:4) x[m,4 * p + r];y[m] = sum(p) t[m,p]",
-         "0: reduction; 1: reduction"},
+         "0: reduction, mergeable-statistics; 1: reduction, mergeable-statistics"},
         {"t[m:8,p:15] = sum(r:5) x[m,4 * p + r];y[m] = sum(p) t[m,p]",
-         "0: reduction, stencil; 1: reduction"},
+         "0: reduction, mergeable-statistics, stencil; 1: reduction, mergeable-statistics"},
         /* halves side by side are no stencil */
-        {"t[m:8,p:32] = x[m,p] + x[m,p + 32];y[m] = sum(p) t[m,p]", "1: reduction"},
+        {"t[m:8,p:32] = x[m,p] + x[m,p + 32];y[m] = sum(p) t[m,p]",
+         "1: reduction, mergeable-statistics"},
         /* a row dot is no contraction: it has neither M nor N */
-        {"t[m,n] = x[m,n] + 1.0;y[m] = sum(n) x[m,n] * t[m,n]", "1: reduction"},
+        {"t[m,n] = x[m,n] + 1.0;y[m] = sum(n) x[m,n] * t[m,n]",
+         "1: reduction, mergeable-statistics, weighted-reduction"},
         /* divided by a sum of other things */
-        {"s[m] = sum(n) abs(x[m,n]);y[m] = s[m] / (s[m] + 1.0)", "0: reduction"},
+        {"s[m] = sum(n) abs(x[m,n]);y[m] = s[m] / (s[m] + 1.0)",
+         "0: reduction, mergeable-statistics"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct arena arena;
@@ -155,12 +231,95 @@ static void test_near_misses(void **state UNUSED)
     }
 }
 
-static const char *text_of(const struct structures *found, size_t stmt, enum structure word)
+/* The text with the partner's name and number taken out. */
+static const char *impersonal(struct arena *arena, const struct bound_op *bound,
+                              const struct structure_note *note)
 {
-    for (size_t i = 0; i < found->structure_count; i++)
-        if (found->structures[i].stmt == stmt && found->structures[i].word == word)
-            return found->structures[i].text.at;
-    return "";
+    const struct op *op = bound->op;
+    struct str name = op->tensors[op->stmts[note->with].target].name;
+    struct buf out;
+    char number[32];
+    size_t digits = (size_t)snprintf(number, sizeof(number), "%zu", note->with);
+    buf_init(&out, arena, TEXT_BYTES);
+    for (size_t at = 0; at < note->text.len;) {
+        bool fits =
+            at + name.len <= note->text.len && memcmp(note->text.at + at, name.at, name.len) == 0;
+        bool named = fits && !isalnum((unsigned char)note->text.at[at + name.len]) &&
+                     (at == 0 || !isalnum((unsigned char)note->text.at[at - 1]));
+        bool numbered = at >= 10 && memcmp(note->text.at + at - 10, "statement ", 10) == 0 &&
+                        memcmp(note->text.at + at, number, digits) == 0;
+        buf_char(&out, named ? '@' : numbered ? '#' : note->text.at[at]);
+        at += named ? name.len : numbered ? digits : 1;
+    }
+    return out.at;
+}
+
+/* Softmax, its logarithm, its sum, the loss and attention have one structure where they are one:
+ * the sum of exponentials, and what it divides. */
+static void same_structure(enum structure word, const char *const *names, size_t count)
+{
+    struct arena arena;
+    const char *first = NULL;
+    arena_init(&arena, ARENA_BYTES);
+    for (size_t i = 0; i < count; i++) {
+        const struct bound_op *bound = plans_op(&arena, names[i]);
+        struct structures found;
+        size_t notes = 0;
+        structure_of(&arena, bound, NULL, &found);
+        for (size_t n = 0; n < found.structure_count; n++) {
+            if (found.structures[n].word != word)
+                continue;
+            const char *text = impersonal(&arena, bound, &found.structures[n]);
+            first = first == NULL ? text : first;
+            assert_string_equal(text, first);
+            notes++;
+        }
+        if (notes == 0)
+            fail_msg("%s has no %s", names[i], structure_name(word));
+    }
+    arena_release(&arena);
+}
+
+static void test_same_rescaling(void **state UNUSED)
+{
+    static const char *const names[] = {"softmax", "log_softmax", "logsumexp", "cross_entropy",
+                                        "causal_attention"};
+    same_structure(STRUCTURE_RESCALED_ACCUMULATION, names, COUNT_OF(names));
+}
+
+static void test_same_normalisation(void **state UNUSED)
+{
+    static const char *const shares[] = {"softmax", "causal_attention", "l2norm", "rmsnorm",
+                                         "layernorm"};
+    same_structure(STRUCTURE_STREAMING_NORMALISATION, shares, COUNT_OF(shares));
+}
+
+static void test_same_logarithm(void **state UNUSED)
+{
+    static const char *const names[] = {"log_softmax", "cross_entropy"};
+    same_structure(STRUCTURE_COUPLED_RATIO, names, COUNT_OF(names));
+}
+
+/* Windows, halo and reuse, by hand: 3 wide at stride 2 shares 1 and is read twice. */
+static void test_windows(void **state UNUSED)
+{
+    static const char *const cases[][2] = {
+        {"maxpool", "neighbouring results read overlapping windows of x: along p window 3, stride "
+                    "2, halo 1, reuse 2; along q window 3, stride 2, halo 1, reuse 2"},
+        {"conv2d", "neighbouring results read overlapping windows of x: along p window 3, stride "
+                   "2, halo 1, reuse 2; along q window 3, stride 2, halo 1, reuse 2"},
+        {"transposed_conv",
+         "neighbouring results read overlapping windows of x: along p window 2, stride 1 of 2, "
+         "halo 2, reuse 3; along q window 2, stride 1 of 2, halo 2, reuse 3"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        struct structures found;
+        arena_init(&arena, ARENA_BYTES);
+        structure_of(&arena, plans_op(&arena, cases[i][0]), NULL, &found);
+        assert_string_equal(text_of(&found, 0, STRUCTURE_STENCIL), cases[i][1]);
+        arena_release(&arena);
+    }
 }
 
 static void test_roles(void **state UNUSED)
@@ -429,17 +588,27 @@ static void test_deep_inlining(void **state UNUSED)
         buf_printf(&lines, ";t%d[m,n] = t%d[m,n] * t%d[m,n]", i, i - 1, i - 1);
     buf_text(&lines, ";a[m] = sum(n) t39[m,n];y[m] = sum(n) (t39[m,n] + a[m]) * (t38[m,n] + a[m])");
     const char *words = words_of(&arena, small_op(&arena, lines.at, ""));
-    assert_string_equal(words, "40: reduction; 41: reduction");
+    assert_string_equal(words, "40: reduction, mergeable-statistics; "
+                               "41: reduction, mergeable-statistics, weighted-reduction");
     arena_release(&arena);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_library),       cmocka_unit_test(test_near_misses),
-        cmocka_unit_test(test_roles),         cmocka_unit_test(test_preservation),
-        cmocka_unit_test(test_deterministic), cmocka_unit_test(test_composition),
-        cmocka_unit_test(test_primitives),    cmocka_unit_test(test_renaming),
+        cmocka_unit_test(test_library),
+        cmocka_unit_test(test_zoo),
+        cmocka_unit_test(test_near_misses),
+        cmocka_unit_test(test_same_rescaling),
+        cmocka_unit_test(test_same_normalisation),
+        cmocka_unit_test(test_same_logarithm),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_preservation),
+        cmocka_unit_test(test_deterministic),
+        cmocka_unit_test(test_composition),
+        cmocka_unit_test(test_primitives),
+        cmocka_unit_test(test_renaming),
         cmocka_unit_test(test_deep_inlining),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

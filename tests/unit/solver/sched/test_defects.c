@@ -125,8 +125,22 @@ static double worst_penalty(const struct both *b, struct arena *arena, const siz
     return worst;
 }
 
-/* A ring with chords, in which a wave of the preset meets a layer before its neighbour collapses.
- */
+/* A ring with chords. */
+static const struct hwwfc_layer *random_ring(struct arena *arena, struct rng *rng, size_t count)
+{
+    struct hwwfc_layer *layers = (struct hwwfc_layer *)random_chain(arena, rng, count);
+    for (size_t k = 0; k < count; k++) {
+        size_t *neighbors = arena_array(arena, size_t, 3);
+        neighbors[0] = (k + 1) % count;
+        neighbors[1] = (k + count - 1) % count;
+        neighbors[2] = (k + count / 2) % count;
+        layers[k].neighbors = neighbors;
+        layers[k].neighbor_count = 3;
+    }
+    return layers;
+}
+
+/* In a ring with chords a wave of the preset meets a layer before its neighbour collapses. */
 static void test_threshold_holds_on_the_result(void **state UNUSED)
 {
     enum { GRAPHS = 3000, LAYERS = 6 };
@@ -138,16 +152,7 @@ static void test_threshold_holds_on_the_result(void **state UNUSED)
         struct both b;
         size_t states[LAYERS];
         arena_init(&arena, arena_bytes_max);
-        struct hwwfc_layer *layers = (struct hwwfc_layer *)random_chain(&arena, &rng, LAYERS);
-        for (size_t k = 0; k < LAYERS; k++) {
-            size_t *neighbors = arena_array(&arena, size_t, 3);
-            neighbors[0] = (k + 1) % LAYERS;
-            neighbors[1] = (k + LAYERS - 1) % LAYERS;
-            neighbors[2] = (k + LAYERS / 2) % LAYERS;
-            layers[k].neighbors = neighbors;
-            layers[k].neighbor_count = 3;
-        }
-        prepare(&arena, &b, &stress, layers, LAYERS, true, 1.1);
+        prepare(&arena, &b, &stress, random_ring(&arena, &rng, LAYERS), LAYERS, true, 1.1);
         for (size_t k = 0; b.preset.success && k < LAYERS; k++)
             states[k] = (size_t)b.preset.states[k];
         preset_broken += b.preset.success && worst_penalty(&b, &arena, states) > 1.1;
@@ -311,6 +316,149 @@ static void test_work_is_linear(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* A failure says why and how much was done: the preset leaves zeros. */
+static void test_failures_have_numbers(void **state UNUSED)
+{
+    struct arena arena;
+    struct both b;
+    arena_init(&arena, arena_bytes_max);
+    const struct hwwfc_layer layers[] = {
+        layer_of(&arena, HWWFC_LINEAR, 1, (const uint16_t[]){12}),
+        layer_of(&arena, HWWFC_RELU, 2, (const uint16_t[]){12, 14}),
+        layer_of(&arena, HWWFC_LINEAR, 1, (const uint16_t[]){14})};
+    prepare(&arena, &b, &toy, layers, 3, false, 0.5);
+    assert_false(b.preset.success);
+    assert_int_equal(b.preset.final, 0);
+    assert_true(b.preset.final_threshold == 0);
+    static void (*const solvers[])(struct arena *, const struct factor_graph *,
+                                   const struct factor_options *, struct factor_result *) = {
+        factor_chain, factor_eliminate, factor_bnb, factor_beam, factor_wfc, factor_solve};
+    for (size_t i = 0; i < COUNT_OF(solvers); i++) {
+        struct factor_result result;
+        solvers[i](&arena, &b.graph, &(struct factor_options){0}, &result);
+        assert_int_equal(result.claim, FACTOR_IMPOSSIBLE);
+        assert_int_equal(result.count, 0);
+        assert_true(result.bound == INFINITY);
+        assert_null(result.stopped);
+        const struct factor_counters *c = &result.counters;
+        assert_true(c->steps + c->moves + c->removals > 0);
+    }
+    /* past a limit the counters say how far it came, and what it would have needed */
+    struct factor_result stopped;
+    factor_eliminate(&arena, &b.graph, &(struct factor_options){.steps_max = 1}, &stopped);
+    assert_int_equal(stopped.claim, FACTOR_UNKNOWN);
+    assert_non_null(stopped.stopped);
+    assert_true(stopped.counters.states > 0);
+    arena_release(&arena);
+}
+
+/* "The adapted threshold is not undone on backtrack": here it is part of the tables, and after
+ * backtracks they and the result's penalties are as they were. */
+static void test_backtracks_leave_the_threshold(void **state UNUSED)
+{
+    enum { GRAPHS = 3000, LAYERS = 10 };
+    size_t backtracked = 0;
+    struct rng rng;
+    rng_init(&rng, 1);
+    for (int i = 0; i < GRAPHS; i++) {
+        struct arena arena;
+        struct both b;
+        size_t states[LAYERS];
+        arena_init(&arena, arena_bytes_max);
+        prepare(&arena, &b, &stress, random_ring(&arena, &rng, LAYERS), LAYERS, true, 1.1);
+        double *before[3 * LAYERS];
+        for (size_t e = 0; e < b.graph.edge_count; e++) {
+            const struct factor_table *table = b.graph.edges[e].table;
+            before[e] = arena_array(&arena, double, table->rows * table->columns);
+            memcpy(before[e], table->cost, table->rows * table->columns * sizeof(double));
+        }
+        struct factor_result result = wfc(&arena, &b);
+        for (size_t e = 0; e < b.graph.edge_count; e++) {
+            const struct factor_table *table = b.graph.edges[e].table;
+            assert_memory_equal(before[e], table->cost,
+                                table->rows * table->columns * sizeof(double));
+        }
+        if (result.count > 0) {
+            hwwfc_graph_states(&b.problem, &b.graph, result.best[0].values, states);
+            assert_true(worst_penalty(&b, &arena, states) <= 1.1);
+            backtracked += result.counters.backtracks > 0;
+        }
+        arena_release(&arena);
+    }
+    assert_true(backtracked > 0);
+}
+
+static size_t alive_of(const struct hwwfc_pick *pick, size_t layer, const size_t *counts)
+{
+    return isnan(pick->entropies[layer]) ? SIZE_MAX : counts[layer];
+}
+
+struct order_tally {
+    size_t picks, apart; /* first picks; where a layer of fewer candidates was open */
+    size_t chains, same_cost, cheaper, dearer; /* results by entropy against those by count */
+    int64_t backtracks, backtracks_by_count;
+};
+
+static void tally_first_pick(struct order_tally *t, struct arena *arena, struct both *b)
+{
+    const struct hwwfc_options options = {
+        .threshold = INFINITY, .weight = -1, .backtracks_max = 10, .log_entropy = true};
+    struct err err = {0};
+    struct hwwfc_run run;
+    size_t *counts = arena_array(arena, size_t, b->problem.layer_count);
+    assert_ok(hwwfc_collapse(arena, &b->problem, &b->scores, &options, &run, &err));
+    if (run.pick_count == 0 || run.picks[0].layer == HWWFC_NONE)
+        return;
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < b->problem.layer_count; i++) {
+        counts[i] = b->graph.variables[i].domain->count;
+        const size_t alive = alive_of(&run.picks[0], i, counts);
+        least = alive < least ? alive : least;
+    }
+    t->picks++;
+    t->apart += counts[run.picks[0].layer] > least;
+}
+
+/* "Entropy order carries almost no information beyond the candidate count."  Measured, not judged:
+ * how often the first pick is not a layer of fewest candidates, and what the native search finds
+ * with either order. */
+static void test_what_entropy_knows_beyond_counts(void **state UNUSED)
+{
+    enum { CHAINS = 1000, LAYERS = 16 };
+    struct order_tally t = {0};
+    struct rng rng;
+    rng_init(&rng, 5);
+    for (int i = 0; i < CHAINS; i++) {
+        struct arena arena;
+        struct both b;
+        struct factor_result by_count;
+        arena_init(&arena, arena_bytes_max);
+        prepare(&arena, &b, &stress, random_chain(&arena, &rng, LAYERS), LAYERS, false, 1.6);
+        tally_first_pick(&t, &arena, &b);
+        const struct factor_result by_entropy = wfc(&arena, &b);
+        factor_wfc(&arena, &b.graph, &(struct factor_options){.by_count = true}, &by_count);
+        assert_int_equal(by_entropy.count, by_count.count);
+        t.backtracks += by_entropy.counters.backtracks;
+        t.backtracks_by_count += by_count.counters.backtracks;
+        if (by_entropy.count > 0) {
+            const double gain = by_count.best[0].cost - by_entropy.best[0].cost;
+            t.chains++;
+            t.same_cost += fabs(gain) <= 1e-9;
+            t.cheaper += gain > 1e-9;
+            t.dearer += gain < -1e-9;
+        }
+        arena_release(&arena);
+    }
+    print_message("first picks: %zu of %zu have more candidates than another layer\n", t.apart,
+                  t.picks);
+    print_message("%zu chains: entropy order cheaper in %zu, as dear in %zu, dearer in %zu; "
+                  "backtracks %lld, by count %lld\n",
+                  t.chains, t.cheaper, t.same_cost, t.dearer, (long long)t.backtracks,
+                  (long long)t.backtracks_by_count);
+    assert_true(t.picks > CHAINS / 2 && t.chains > 100);
+    assert_int_equal(t.same_cost + t.cheaper + t.dearer, t.chains);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +471,9 @@ int main(void)
         cmocka_unit_test(test_optima_agree),
         cmocka_unit_test(test_removals_have_reasons),
         cmocka_unit_test(test_work_is_linear),
+        cmocka_unit_test(test_failures_have_numbers),
+        cmocka_unit_test(test_backtracks_leave_the_threshold),
+        cmocka_unit_test(test_what_entropy_knows_beyond_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

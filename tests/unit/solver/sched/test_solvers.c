@@ -153,7 +153,7 @@ static void test_limits_are_named(void **state UNUSED)
     struct rng rng;
     struct factor_graph graph;
     struct factor_result result, beam;
-    const struct factor_options few = {.steps_max = 1000};
+    const struct factor_options few = {.steps_max = 1000}, fewer = {.steps_max = 1};
     arena_init(&arena, arena_bytes_max);
     rng_init(&rng, 3);
     do
@@ -166,13 +166,13 @@ static void test_limits_are_named(void **state UNUSED)
     assert_int_equal(result.claim, FACTOR_UNKNOWN);
     assert_non_null(strstr(result.stopped, "more table entries"));
     assert_true(result.counters.states > 1000);
-    factor_bnb(&arena, &graph, &few, &result);
+    factor_bnb(&arena, &graph, &fewer, &result);
     assert_int_equal(result.claim, FACTOR_WITHIN);
     assert_non_null(strstr(result.stopped, "more nodes"));
     assert_true(result.bound < result.best[0].cost);
-    factor_solve(&arena, &graph, &few, &result);
+    factor_solve(&arena, &graph, &fewer, &result);
     assert_int_equal(result.claim, FACTOR_WITHIN);
-    factor_beam(&arena, &graph, &few, &beam);
+    factor_beam(&arena, &graph, &fewer, &beam);
     assert_true(result.best[0].cost <= beam.best[0].cost);
     assert_true(result.bound <= result.best[0].cost);
     arena_release(&arena);

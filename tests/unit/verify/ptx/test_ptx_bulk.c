@@ -30,10 +30,20 @@ static const char prologue[] =
 #define STORE                                                                                      \
     "@%p1 bra S;\n.loc 1 7 0\n"                                                                    \
     "cp.async.bulk.global.shared::cta.bulk_group [%d2], [s], 256; cp.async.bulk.commit_group;\n"
-#define DRAIN  "cp.async.bulk.wait_group.read 0;\n"
-#define AGAIN  "S: bar.sync 0;\n.loc 1 9 0\nst.shared.u32 [%d4], 7;\n"
-#define FENCE  "fence.proxy.async.shared::cta;\n"
-#define ARRIVE "mbarrier.arrive.shared.b64 _, [empty];\n"
+#define DRAIN    "cp.async.bulk.wait_group.read 0;\n"
+#define AGAIN    "S: bar.sync 0;\n.loc 1 9 0\nst.shared.u32 [%d4], 7;\n"
+#define FENCE    "fence.proxy.async.shared::cta;\n"
+#define ARRIVE   "mbarrier.arrive.shared.b64 _, [empty];\n"
+#define SYNCWARP "bar.warp.sync 0xffffffff;\n"
+/* One lane arrives for the whole second warp. */
+#define ARRIVE_ALL                                                                                 \
+    "setp.ne.u32 %p3, %r2, 32; @%p3 bra E; mbarrier.arrive.shared.b64 _, [empty], 32; bra.uni "    \
+    "E;\n"
+/* Its lower half reads, and each of those lanes arrives for two. */
+#define HALF         "setp.ge.u32 %p3, %r2, 48; @%p3 bra E;\n"
+#define ARRIVE_TWICE "mbarrier.arrive.shared.b64 _, [empty], 2; bra.uni E;\n"
+#define LOOK         ".loc 1 5 0\nld.shared.u32 %r5, [%d4];\n"
+#define LOOK_SAME    ".loc 1 5 0\nld.shared.u32 %r5, [s+128];\n"
 /* The first warp writes when the second has given the words back. */
 #define OVERWRITE                                                                                  \
     "O: mbarrier.try_wait.parity.shared.b64 %p2, [empty], 0; @!%p2 bra O;\n"                       \
@@ -111,6 +121,56 @@ static void test_copies_out(void **state)
     run_ways(ways, COUNT_OF(ways));
 }
 
+static void test_ends(void **state)
+{
+    static const struct way ways[] = {
+        {"one waits for what comes in", FETCH "@%p1 bra E;\n" WAIT_FULL "E:\n", PTX_FAULT_NONE, 0},
+        {"another waits for what comes in",
+         FETCH "setp.ne.u32 %p3, %r2, 40; @%p3 bra E;\n" WAIT_FULL "E:\n", PTX_FAULT_NONE, 0},
+        {"nobody waits for what comes in", FETCH, PTX_FAULT_LEAKED_WAIT, 3},
+        {"waits for what goes out", PUT FENCE "bar.sync 0;\n" STORE DRAIN "S:\n", PTX_FAULT_NONE,
+         0},
+        {"nobody waits for what goes out", PUT FENCE "bar.sync 0;\n" STORE "S:\n",
+         PTX_FAULT_LEAKED_WAIT, 7},
+        {"another waits for what goes out",
+         PUT FENCE "bar.sync 0;\n" STORE "bra.uni E; S:" DRAIN "E:\n", PTX_FAULT_LEAKED_WAIT, 7},
+        {"waits for all but one that goes out",
+         PUT FENCE "bar.sync 0;\n" STORE "cp.async.bulk.wait_group.read 1;\nS:\n",
+         PTX_FAULT_LEAKED_WAIT, 7},
+    };
+    (void)state;
+    run_ways(ways, COUNT_OF(ways));
+}
+
+static void test_lanes(void **state)
+{
+    static const struct way ways[] = {
+        {"__syncwarp, one arrives",
+         PUT "bar.sync 0;\n@%p4 bra O;\n" LOOK SYNCWARP ARRIVE_ALL OVERWRITE "E:\n", PTX_FAULT_NONE,
+         0},
+        {"one arrives", PUT "bar.sync 0;\n@%p4 bra O;\n" LOOK ARRIVE_ALL OVERWRITE "E:\n",
+         PTX_FAULT_RACE, 11},
+        {"the same word, __syncwarp, one arrives",
+         PUT "bar.sync 0;\n@%p4 bra O;\n" LOOK_SAME SYNCWARP ARRIVE_ALL OVERWRITE "E:\n",
+         PTX_FAULT_NONE, 0},
+        {"the same word, one arrives",
+         PUT "bar.sync 0;\n@%p4 bra O;\n" LOOK_SAME ARRIVE_ALL OVERWRITE "E:\n", PTX_FAULT_RACE,
+         11},
+        {"each of half a warp arrives",
+         PUT "bar.sync 0;\n@%p4 bra O;\n" HALF LOOK ARRIVE_TWICE OVERWRITE "E:\n", PTX_FAULT_NONE,
+         0},
+        {"the same word, each of half a warp arrives",
+         PUT "bar.sync 0;\n@%p4 bra O;\n" HALF LOOK_SAME ARRIVE_TWICE OVERWRITE "E:\n",
+         PTX_FAULT_NONE, 0},
+        {"who arrives has read alone",
+         PUT "bar.sync 0;\n@%p4 bra O; setp.ne.u32 %p3, %r2, 32; @%p3 bra E;\n" LOOK
+             "mbarrier.arrive.shared.b64 _, [empty], 32; bra.uni E;\n" OVERWRITE "E:\n",
+         PTX_FAULT_NONE, 0},
+    };
+    (void)state;
+    run_ways(ways, COUNT_OF(ways));
+}
+
 static void test_phases(void **state)
 {
     static const struct way ways[] = {
@@ -130,9 +190,9 @@ static void test_phases(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copies_in),
-        cmocka_unit_test(test_copies_out),
-        cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_copies_in), cmocka_unit_test(test_copies_out),
+        cmocka_unit_test(test_phases),    cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -267,6 +267,40 @@ static void test_barriers(void **state)
     run_bugs(bugs, COUNT_OF(bugs));
 }
 
+static void test_leaks(void **state)
+{
+    static const struct bug bugs[] = {
+        {"never waited for",
+         "mov.u64 %d1, s;\n.loc 1 8 0\ncp.async.ca.shared.global [%d1], [%x], 4;\n.loc 1 9 0\n"
+         "cp.async.commit_group;",
+         1, 1, PTX_FAULT_LEAKED_WAIT, 8, 0},
+        {"never committed",
+         "mov.u64 %d1, s;\n.loc 1 8 0\ncp.async.ca.shared.global [%d1], [%x], 4;\n.loc 1 9 0\n"
+         "cp.async.wait_group 0;",
+         1, 1, PTX_FAULT_LEAKED_WAIT, 8, 0},
+        {"all but the newest group are waited for",
+         "mov.u64 %d1, s; cp.async.ca.shared.global [%d1], [%x], 4; cp.async.commit_group;\n"
+         ".loc 1 8 0\ncp.async.ca.shared.global [%d1+4], [%x+4], 4;\n.loc 1 9 0\n"
+         "cp.async.commit_group; cp.async.wait_group 1;",
+         1, 1, PTX_FAULT_LEAKED_WAIT, 8, 0},
+        {"waited for by another thread",
+         "mov.u64 %d1, s; mul.wide.u32 %d2, %t, 4; add.u64 %d3, %x, %d2; add.u64 %d1, %d1, %d2;\n"
+         ".loc 1 8 0\ncp.async.ca.shared.global [%d1], [%d3], 4; cp.async.commit_group;\n"
+         "setp.ne.u32 %p1, %t, 0; @%p1 bra E; cp.async.wait_all;\nE:",
+         1, 2, PTX_FAULT_LEAKED_WAIT, 8, 1},
+        {"empty groups behind the last one",
+         "mov.u64 %d1, s; cp.async.ca.shared.global [%d1], [%x], 4; cp.async.commit_group;"
+         "cp.async.commit_group; cp.async.wait_group 1;",
+         1, 1, PTX_FAULT_NONE, 0, -1},
+        {"none of the source is copied past the end",
+         "mov.u64 %d1, s; mov.u32 %r1, 0; cp.async.ca.shared.global [%d1], [%x], 4, %r1;"
+         "cp.async.commit_group;",
+         1, 1, PTX_FAULT_NONE, 0, -1},
+    };
+    (void)state;
+    run_bugs(bugs, COUNT_OF(bugs));
+}
+
 static void test_waits(void **state)
 {
     static const struct bug bugs[] = {
@@ -360,10 +394,10 @@ static void test_race_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bounds),    cmocka_unit_test(test_uninitialised),
-        cmocka_unit_test(test_races),     cmocka_unit_test(test_barriers),
-        cmocka_unit_test(test_waits),     cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_race_text),
+        cmocka_unit_test(test_bounds),   cmocka_unit_test(test_uninitialised),
+        cmocka_unit_test(test_races),    cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_waits),    cmocka_unit_test(test_leaks),
+        cmocka_unit_test(test_launches), cmocka_unit_test(test_race_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

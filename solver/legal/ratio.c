@@ -1,0 +1,422 @@
+/*
+ * Normalisation and quotients.
+ *
+ *   streaming normalisation  elements scaled by what a reduction said of their row
+ *   coupled ratio            a quotient whose parts sum, or are, the same weights; also as the
+ *                            difference of logarithms
+ *
+ * A structure belongs to the statement that has it first: who reads that through a map has it not.
+ */
+#include "base/panic.h"
+
+#include "solver/legal/structure_int.h"
+
+enum { DEPTH_MAX = 3 };
+
+/* ---- what a statement is made from ---- */
+
+struct ancestry {
+    bool *tensor; /* reached */
+    bool changed;
+};
+
+static void reach(void *context, const struct expr *expr)
+{
+    struct ancestry *ancestry = context;
+    if (expr->op != EXPR_READ || ancestry->tensor[expr->tensor])
+        return;
+    ancestry->tensor[expr->tensor] = ancestry->changed = true;
+}
+
+/* Adds what the tensors reached are made from; once backward, and again for seq blocks, whose
+ * statements read later ones of an earlier step. */
+static void reach_all(const struct op *op, struct ancestry *ancestry)
+{
+    do {
+        ancestry->changed = false;
+        for (size_t s = op->stmt_count; s-- > 0;)
+            if (ancestry->tensor[op->stmts[s].target])
+                expr_walk(op->stmts[s].value, reach, ancestry);
+    } while (ancestry->changed && op->seq_count > 0);
+}
+
+struct nodes {
+    const struct term *at[CANDIDATES_MAX];
+    size_t count;
+    enum term_kind wanted;
+};
+
+static void collect(void *context, const struct term *term)
+{
+    struct nodes *nodes = context;
+    if (term->kind == nodes->wanted && nodes->count < CANDIDATES_MAX)
+        nodes->at[nodes->count++] = term;
+}
+
+static void nodes_of(struct analysis *a, const struct term *term, enum term_kind kind,
+                     struct nodes *out)
+{
+    out->count = 0;
+    out->wanted = kind;
+    term_walk(&a->terms, term, collect, out);
+}
+
+/* Is one tensor among what the term and what statement s are made from? */
+static bool shares_data(struct analysis *a, const struct term *term, size_t s)
+{
+    struct ancestry behind = {arena_array(a->arena, bool, a->op->tensor_count + 1), false};
+    struct ancestry rest = {arena_array(a->arena, bool, a->op->tensor_count + 1), false};
+    struct nodes reads;
+    expr_walk(a->op->stmts[s].value, reach, &behind);
+    reach_all(a->op, &behind);
+    nodes_of(a, term, TERM_READ, &reads);
+    for (size_t i = 0; i < reads.count; i++)
+        rest.tensor[reads.at[i]->number] = true;
+    reach_all(a->op, &rest);
+    for (size_t t = 0; t < a->op->tensor_count; t++)
+        if (behind.tensor[t] && rest.tensor[t])
+            return true;
+    return false;
+}
+
+/* ---- streaming normalisation ---- */
+
+/* c / 8 is the same for eight c's. */
+static bool is_coarse(const struct term *read)
+{
+    for (size_t i = 0; i < read->count; i++)
+        if (read->parts[i].term->kind == TERM_CALL && read->parts[i].term->op == EXPR_DIV)
+            return true;
+    return false;
+}
+
+/* Is what the reduction sums read beside its result, as in x - mean? */
+static bool has_elements(struct analysis *a, const struct nodes *reads, size_t r)
+{
+    struct nodes terms;
+    nodes_of(a, term_of_stmt(&a->terms, r), TERM_READ, &terms);
+    for (size_t i = 0; i < reads->count; i++)
+        for (size_t k = 0; k < terms.count; k++)
+            if (reads->at[i]->number == terms.at[k]->number &&
+                term_reduction(&a->terms, reads->at[i], REDUCE_NONE) == OP_NONE)
+                return true;
+    return false;
+}
+
+/* The last reduction that the factor has a result of, drawn from what `rest` reads, and the same
+ * for several of its elements; OP_NONE. */
+static size_t statistic_in(struct analysis *a, const struct term *factor, const struct term *rest)
+{
+    struct nodes reads;
+    size_t best = OP_NONE;
+    nodes_of(a, factor, TERM_READ, &reads);
+    for (size_t i = 0; i < reads.count; i++) {
+        size_t r = term_reduction(&a->terms, reads.at[i], REDUCE_NONE);
+        bool same = (rest->loops & ~factor->loops) != 0 || is_coarse(reads.at[i]);
+        if (r == OP_NONE || !same || has_structure(a, r, STRUCTURE_CONTRACTION) ||
+            has_elements(a, &reads, r) || (best != OP_NONE && r < best) || !shares_data(a, rest, r))
+            continue;
+        best = r;
+    }
+    return best;
+}
+
+/* The other factors that read data. */
+static const struct term *elements_beside(struct analysis *a, const struct term *product, size_t at)
+{
+    struct term_part parts[FACTORS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < product->count && count < FACTORS_MAX; i++)
+        if (i != at && product->parts[i].term->reads)
+            parts[count++] = product->parts[i];
+    return term_product(&a->terms, parts, count);
+}
+
+static size_t scaled_by(struct analysis *a, const struct term *value)
+{
+    struct nodes products;
+    size_t best = OP_NONE;
+    nodes_of(a, value, TERM_PRODUCT, &products);
+    for (size_t p = 0; p < products.count; p++)
+        for (size_t i = 0; i < products.at[p]->count; i++) {
+            const struct term *factor = products.at[p]->parts[i].term;
+            size_t r = statistic_in(a, factor, elements_beside(a, products.at[p], i));
+            if (r != OP_NONE && (best == OP_NONE || r > best))
+                best = r;
+        }
+    return best;
+}
+
+/* ---- quotients ---- */
+
+/* Has a map that the statement reads the structure with the same partner? */
+struct inherited {
+    struct analysis *a;
+    enum structure word;
+    size_t with;
+    bool found;
+};
+
+static void inherit(void *context, const struct expr *expr)
+{
+    struct inherited *in = context;
+    size_t writer = expr->op == EXPR_READ ? in->a->op->tensors[expr->tensor].written_by : OP_NONE;
+    if (writer != OP_NONE && in->a->op->stmts[writer].reduce == REDUCE_NONE &&
+        !in->a->terms.carried[writer])
+        in->found |= structure_with(in->a, writer, in->word) == in->with &&
+                     has_structure(in->a, writer, in->word);
+}
+
+static bool inherits(struct analysis *a, size_t s, enum structure word, size_t with)
+{
+    struct inherited in = {a, word, with, false};
+    expr_walk(a->op->stmts[s].value, inherit, &in);
+    return in.found;
+}
+
+/* The sum that a denominator is, perhaps with a number added or kept from below; NULL. */
+static const struct term *sum_in(struct analysis *a, const struct term *denominator, bool *exact)
+{
+    bool sum = denominator->kind == TERM_SUM;
+    bool clamped = denominator->kind == TERM_CALL && denominator->op == EXPR_MAX;
+    double number;
+    *exact = !sum && !clamped;
+    if ((sum || clamped) && denominator->count == 2)
+        for (size_t i = 0; i < 2; i++)
+            if (term_is_number(denominator->parts[i].term, &number)) {
+                denominator = denominator->parts[1 - i].term;
+                break;
+            }
+    return term_reduction(&a->terms, denominator, REDUCE_SUM) == OP_NONE ? NULL : denominator;
+}
+
+/* Do the factors hold the terms of `read`, a sum, as a factor?  Sums among them may themselves sum
+ * the same, as in q * sum(k * v) over q * sum(k). */
+struct covering {
+    struct analysis *a;
+    const struct term *pattern; /* of the denominator, at its own loops or stand-ins */
+    uint64_t mask;
+    const struct factors *factors; /* of the numerator */
+    size_t depth;
+};
+
+static bool covers(struct analysis *a, const struct term *numerator, const struct term *denominator,
+                   size_t depth);
+
+static bool is_covered(const struct covering *c, const struct term_part *wanted)
+{
+    if (has_factor(c->factors, wanted))
+        return true;
+    for (size_t i = 0; i < c->factors->count; i++)
+        if (c->factors->at[i].weight == 1 && wanted->weight == 1 &&
+            covers(c->a, c->factors->at[i].term, wanted->term, c->depth + 1))
+            return true;
+    return false;
+}
+
+static bool has_weights(void *context, const struct term *const *by_loop)
+{
+    const struct covering *c = context;
+    struct factors wanted;
+    const struct term *pattern =
+        by_loop == NULL ? c->pattern : term_replace(&c->a->terms, c->pattern, by_loop);
+    if (!factors_in(pattern, UINT64_MAX, &wanted))
+        return false;
+    size_t varying = 0;
+    for (size_t i = 0; i < wanted.count; i++) {
+        if ((wanted.at[i].term->loops & c->mask) == 0)
+            continue;
+        varying++;
+        if (!is_covered(c, &wanted.at[i]))
+            return false;
+    }
+    return varying > 0 && pattern->reads;
+}
+
+/* Both are reads of sums; the first sums the terms of the second times something. */
+static bool covers(struct analysis *a, const struct term *numerator, const struct term *denominator,
+                   size_t depth)
+{
+    size_t n = term_reduction(&a->terms, numerator, REDUCE_SUM);
+    size_t d = term_reduction(&a->terms, denominator, REDUCE_SUM);
+    struct candidates loops = {.count = 0};
+    struct factors factors;
+    if (n == OP_NONE || d == OP_NONE || n == d || depth == DEPTH_MAX)
+        return false;
+    const struct stmt *stmt = &a->op->stmts[n];
+    size_t shift = depth % 2 == 0 ? TERM_LOOPS_THIRD : TERM_LOOPS_OTHER;
+    const struct term *terms = term_of_read(&a->terms, numerator, shift);
+    if (!factors_in(terms, UINT64_MAX, &factors))
+        return false;
+    for (size_t i = stmt->free_count; i < stmt->loop_count; i++)
+        loops.at[loops.count++] =
+            (struct candidate){term_loop(&a->terms, shift + i), a->bound->extents[n][i]};
+    size_t own = shift == TERM_LOOPS_THIRD ? TERM_LOOPS_OTHER : TERM_LOOPS_THIRD;
+    struct covering c = {a, term_of_read(&a->terms, denominator, own), loops_reduced(stmt) << shift,
+                         &factors, depth};
+    return match_reduced(a, d, own, &loops, has_weights, &c);
+}
+
+/* The other factors of a product. */
+static bool factors_beside(struct analysis *a, const struct term *product, size_t at,
+                           struct factors *out)
+{
+    struct term_part parts[FACTORS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < product->count && count < FACTORS_MAX; i++)
+        if (i != at)
+            parts[count++] = product->parts[i];
+    return factors_in(term_product(&a->terms, parts, count), UINT64_MAX, out);
+}
+
+struct quotient {
+    size_t numerator; /* statement; OP_NONE = an element of what is summed */
+    size_t denominator;
+    bool exact, logarithm, finer; /* finer: several elements a denominator */
+};
+
+static bool is_element(struct analysis *a, size_t s, const struct term *read,
+                       const struct term *product, const struct factors *rest)
+{
+    struct candidates loops = {.count = 0};
+    size_t d = a->op->tensors[read->number].written_by;
+    struct covering c = {a, term_of_read(&a->terms, read, TERM_LOOPS_OTHER), UINT64_MAX, rest,
+                         DEPTH_MAX};
+    candidates_loops(a, s, UINT64_MAX, &loops);
+    candidates_gathered(a, product, &loops);
+    return match_reduced(a, d, TERM_LOOPS_OTHER, &loops, has_weights, &c);
+}
+
+static bool quotient_at(struct analysis *a, size_t s, const struct term *product, size_t at,
+                        struct quotient *out)
+{
+    struct factors rest;
+    bool exact;
+    const struct term *read = sum_in(a, product->parts[at].term, &exact);
+    if (product->parts[at].weight != -1 || read == NULL || !factors_beside(a, product, at, &rest))
+        return false;
+    *out = (struct quotient){OP_NONE, a->op->tensors[read->number].written_by, exact, false,
+                             (product->loops & ~read->loops) != 0};
+    for (size_t i = 0; i < rest.count; i++)
+        if (rest.at[i].weight == 1 && covers(a, rest.at[i].term, read, 0)) {
+            out->numerator = a->op->tensors[rest.at[i].term->number].written_by;
+            return true;
+        }
+    return is_element(a, s, read, product, &rest);
+}
+
+/* ---- logarithms of quotients ---- */
+
+struct difference {
+    struct analysis *a;
+    const struct term *pattern; /* the exponent of what is summed */
+    const struct term *sum;
+    double weight;
+    uint64_t loops; /* of the exponent where it is found */
+};
+
+/* All parts of the exponent are in the sum. */
+static bool has_exponent(void *context, const struct term *const *by_loop)
+{
+    struct difference *d = context;
+    const struct term_part *parts;
+    struct term_part single;
+    const struct term *exponent =
+        term_scaled(&d->a->terms, d->weight, term_replace(&d->a->terms, d->pattern, by_loop));
+    size_t count = term_addends(exponent, &parts, &single), found = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < d->sum->count; k++)
+            found += d->sum->parts[k].term == parts[i].term &&
+                     d->sum->parts[k].weight == parts[i].weight;
+    d->loops = exponent->loops;
+    return found == count && exponent->reads;
+}
+
+static bool logarithm_at(struct analysis *a, size_t s, const struct term *sum, size_t at,
+                         struct quotient *out)
+{
+    const struct term *log = sum->parts[at].term;
+    bool exact;
+    if (log->kind != TERM_CALL || log->op != EXPR_LOG)
+        return false;
+    const struct term *read = sum_in(a, log->parts[0].term, &exact);
+    if (read == NULL)
+        return false;
+    const struct term *terms = term_of_read(&a->terms, read, TERM_LOOPS_OTHER);
+    const struct term_part *factors;
+    struct term_part single;
+    if (term_factors(terms, &factors, &single) != 1 || factors[0].term->kind != TERM_CALL ||
+        factors[0].term->op != EXPR_EXP)
+        return false;
+    struct candidates loops = {.count = 0};
+    struct difference d = {a, factors[0].term->parts[0].term, sum, -sum->parts[at].weight, 0};
+    candidates_loops(a, s, UINT64_MAX, &loops);
+    candidates_gathered(a, sum, &loops);
+    size_t writer = a->op->tensors[read->number].written_by;
+    if (!match_reduced(a, writer, TERM_LOOPS_OTHER, &loops, has_exponent, &d))
+        return false;
+    *out = (struct quotient){OP_NONE, writer, exact, true, (d.loops & ~read->loops) != 0};
+    return true;
+}
+
+static bool find_quotient(struct analysis *a, size_t s, struct quotient *out)
+{
+    struct nodes nodes;
+    const struct term *value = term_of_stmt(&a->terms, s);
+    nodes_of(a, value, TERM_PRODUCT, &nodes);
+    for (size_t i = 0; i < nodes.count; i++)
+        for (size_t k = 0; k < nodes.at[i]->count; k++)
+            if (quotient_at(a, s, nodes.at[i], k, out))
+                return true;
+    nodes_of(a, value, TERM_SUM, &nodes);
+    for (size_t i = 0; i < nodes.count; i++)
+        for (size_t k = 0; k < nodes.at[i]->count; k++)
+            if (logarithm_at(a, s, nodes.at[i], k, out))
+                return true;
+    return false;
+}
+
+static void note_quotient(struct analysis *a, size_t s, const struct quotient *q)
+{
+    struct str name = name_of(a, q->denominator);
+    const char *cancels = q->exact ? "a factor common to both cancels"
+                                   : "a factor common to both cancels but for what is added to it";
+    if (q->logarithm)
+        note_structure(a, s, q->denominator, STRUCTURE_COUPLED_RATIO,
+                       note_text(a,
+                                 "the logarithm of a term over the sum of its row, %.*s of "
+                                 "statement %zu: %s",
+                                 STR_ARG(name), q->denominator, cancels));
+    else if (q->numerator == OP_NONE)
+        note_structure(a, s, q->denominator, STRUCTURE_COUPLED_RATIO,
+                       note_text(a,
+                                 "each element is divided by the sum of its row, %.*s of statement "
+                                 "%zu: %s",
+                                 STR_ARG(name), q->denominator, cancels));
+    else
+        note_structure(a, s, q->denominator, STRUCTURE_COUPLED_RATIO,
+                       note_text(a,
+                                 "%.*s of statement %zu and %.*s of statement %zu sum the same "
+                                 "weights: %s",
+                                 STR_ARG(name_of(a, q->numerator)), q->numerator, STR_ARG(name),
+                                 q->denominator, cancels));
+}
+
+void find_ratios(struct analysis *a, size_t s)
+{
+    struct quotient q = {.numerator = OP_NONE};
+    bool quotient = find_quotient(a, s, &q);
+    size_t r = scaled_by(a, term_of_stmt(&a->terms, s));
+    bool shifts = r == OP_NONE && quotient && q.logarithm && q.finer;
+    if (r == OP_NONE && quotient && q.finer)
+        r = q.denominator;
+    if (r != OP_NONE && !inherits(a, s, STRUCTURE_STREAMING_NORMALISATION, r))
+        note_structure(a, s, r, STRUCTURE_STREAMING_NORMALISATION,
+                       note_text(a,
+                                 "elements are %s %.*s, which the reduction of statement %zu draws "
+                                 "from the same data",
+                                 shifts ? "shifted by the logarithm of" : "scaled by",
+                                 STR_ARG(name_of(a, r)), r));
+    if (quotient && !inherits(a, s, STRUCTURE_COUPLED_RATIO, q.denominator))
+        note_quotient(a, s, &q);
+}

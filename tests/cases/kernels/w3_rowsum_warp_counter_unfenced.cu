@@ -1,0 +1,24 @@
+// w3_rowsum_warp_counter_unfenced  op=rowsum
+// threads count themselves in without a fence
+extern "C" __global__ void __launch_bounds__(256) k(const float* __restrict__ x, float* __restrict__ y, int N) {
+  __shared__ float part[8][32];
+  __shared__ int ready[8];
+  const int t = threadIdx.x, w = t >> 5, lane = t & 31;
+  if (t < 8) ready[t] = 0;
+  __syncthreads();
+  const float* row = x + (size_t)blockIdx.x * N;
+  float sum = 0.f;
+  for (int i = t; i < N; i += 256) sum += row[i];
+  if (w) {
+    part[w][lane] = sum;
+    atomicAdd(&ready[w], 1);
+    return;
+  }
+  for (int j = 1; j < 8; ++j) {
+    while (atomicAdd(&ready[j], 0) < 32) {}
+    __threadfence_block();
+    sum += part[j][31 - lane];
+  }
+  for (int o = 16; o; o >>= 1) sum += __shfl_xor_sync(~0u, sum, o);
+  if (lane == 0) y[blockIdx.x] = sum;
+}
