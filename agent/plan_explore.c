@@ -157,6 +157,9 @@ bool plan_explore(const struct plan_task *task, size_t best, struct plan_view *o
         !plan_skeleton(task->arena, task->bound, task->track, &limits, &view.skeleton, err))
         return false;
     structure_of(task->arena, task->bound, task->track, &view.structures);
+    if (task->catalogue != NULL)
+        compose_primitives(task->arena, task->bound, &view.structures, task->catalogue,
+                           task->machine->capability, &view.combinations);
     if (plan_space(task->arena, view.skeleton, task->bound, task->machine, 1, &view.space, &why)) {
         price(&view);
         find_best(&view, best);

@@ -17,6 +17,7 @@ struct plan_task {
     const struct bound_op *bound;
     const struct machine *machine;
     const char *arch;
+    const struct catalogue *catalogue; /* NULL: primitives are not combined */
 };
 
 struct plan_ranked {
@@ -31,6 +32,7 @@ struct plan_view {
     struct plan_task task;
     struct sol sol;
     struct structures structures;
+    struct combinations combinations;
     const struct plan *skeleton;
     struct space space;
     const double *const *seconds; /* by region, by choice */

@@ -1,6 +1,7 @@
 #ifndef SOLVER_LEGAL_STRUCTURE_INT_H
 #define SOLVER_LEGAL_STRUCTURE_INT_H
 
+#include "solver/legal/primitives.h"
 #include "solver/legal/structure.h"
 
 /*
@@ -86,6 +87,13 @@ void pairing_init(struct pairing *pairing);
 bool views_equal(const struct view *first, const struct view *second, struct pairing *pairing);
 /* Factors of a product, products inside taken apart, through maps; at most `room`. */
 size_t view_factors(struct view view, struct view *out, size_t room);
+
+/* ---- neighbours ---- */
+
+/* How `to` reads what `from` writes: the worst of its reads.  False when it does not. */
+bool neighbour_reading(const struct op *op, size_t from, size_t to, enum reading *out);
+/* Statements that read the tensor. */
+size_t reader_count(const struct op *op, size_t tensor);
 
 /* ---- the parts of structure_of ---- */
 
