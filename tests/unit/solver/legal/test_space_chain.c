@@ -113,6 +113,9 @@ static void test_machines(void **state UNUSED)
     struct walk on_small = walk_on(&arena, bound, "f32", small);
     assert_int_equal(on_large.seen, on_small.seen);
     assert_true(on_small.legal > 0 && on_small.legal < on_large.legal);
+    /* Threads of a row that no warp holds: 64 or 128 of them, of 10, 10 and 6 numbers of rows that
+     * make at most 1,024 threads, at each of 3 depths. */
+    assert_int_equal(on_large.over[LIMIT_TILE_REST], 3 * (10 + 10 + 6));
     assert_true(on_small.over[LIMIT_SHARED] > on_large.over[LIMIT_SHARED]);
     assert_true(on_large.shared_most <= large->shared_bytes_per_block_optin);
     assert_true(on_small.shared_most <= small->shared_bytes_per_block_optin);
