@@ -8,9 +8,9 @@ enum { OP_COLUMN = 22 };
 
 void plan_table_head(struct buf *out)
 {
-    buf_printf(out, "%-*s %5s %8s %8s %9s %9s %8s %7s %8s %9s %11s %6s  %s\n", OP_COLUMN, "op",
-               "stmts", "rewrites", "refused", "compose", "refused", "regions", "choices", "legal",
-               "plans", "best us", "of SOL", "structures");
+    buf_printf(out, "%-*s %5s %8s %8s %9s %9s %8s %8s %8s %7s %8s %9s %11s %6s  %s\n", OP_COLUMN,
+               "op", "stmts", "rewrites", "refused", "compose", "refused", "combine", "refused",
+               "regions", "choices", "legal", "plans", "best us", "of SOL", "structures");
 }
 
 static void structures_row(struct buf *out, const struct structures *found)
@@ -41,9 +41,10 @@ void plan_table_row(struct buf *out, const struct plan_report *report)
         refused += !rewrites->structures.compositions[i].allowed;
     for (size_t r = 0; r < view->space.domain_count; r++)
         legal += view->space.domains[r].count;
-    buf_printf(out, "%-*.*s %5zu %8zu %8zu %9zu %9zu %8zu %7zu %8zu %9.4g ", OP_COLUMN,
+    buf_printf(out, "%-*.*s %5zu %8zu %8zu %9zu %9zu %8zu %8zu %8zu %7zu %8zu %9.4g ", OP_COLUMN,
                STR_ARG(view->task.op->name), view->task.op->stmt_count, rewrites->legal,
                rewrites->count - rewrites->legal, rewrites->structures.composition_count, refused,
+               rewrites->combinations.count, rewrites->combinations.refused,
                view->space.domain_count, view->space.generated, legal, view->space.plans_possible);
     if (view->best_count > 0)
         buf_printf(out, "%11.2f %6.3f  ", view->best[0].cost.seconds * 1e6,

@@ -139,6 +139,9 @@ void cost_region(struct arena *arena, const struct plan *plan, size_t region,
     case FOOTPRINT_TILE:
         cost_tile(&p);
         break;
+    case FOOTPRINT_CHAIN:
+        cost_chain(&p);
+        break;
     }
     conclude(&cost);
     *out = cost;

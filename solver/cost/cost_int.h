@@ -24,5 +24,6 @@ void cost_traffic(struct pricing *p);
 void cost_elements(struct pricing *p);
 void cost_rows(struct pricing *p);
 void cost_tile(struct pricing *p);
+void cost_chain(struct pricing *p); /* cost_chain.c */
 
 #endif

@@ -24,6 +24,8 @@
 #include "base/num.h"
 #include "base/panic.h"
 
+#include "solver/legal/space_chain.h"
+
 enum { WARP = 32, CHOICES_MAX = 4096, ACCESS_BYTES = 16, PRIMITIVES_MAX = 6 };
 enum { SCRATCH_BYTES = 16 << 20 }; /* limits of one region */
 
@@ -53,8 +55,9 @@ struct builder {
 
 static bool regions_equal(const struct plan_region *a, const struct plan_region *b)
 {
-    if (a->threads[0] != b->threads[0] || a->vector != b->vector ||
-        a->primitive_count != b->primitive_count || a->tile_count != b->tile_count)
+    if (a->threads[0] != b->threads[0] || a->vector != b->vector || a->depth != b->depth ||
+        a->mma[0] != b->mma[0] || a->primitive_count != b->primitive_count ||
+        a->tile_count != b->tile_count)
         return false;
     for (size_t i = 0; i < a->primitive_count; i++)
         if (a->primitives[i] != b->primitives[i])
@@ -266,6 +269,11 @@ static void vary_tile(struct builder *b)
 
 /* ---- domains ---- */
 
+static void offer_chain(void *builder, const struct plan_region *choice)
+{
+    offer(builder, choice);
+}
+
 static void generate(struct builder *b)
 {
     const char *why = "";
@@ -284,6 +292,9 @@ static void generate(struct builder *b)
         break;
     case FOOTPRINT_TILE:
         vary_tile(b);
+        break;
+    case FOOTPRINT_CHAIN:
+        (void)chain_choices(b->arena, b->bound, skeleton_region(b), offer_chain, b);
         break;
     }
 }
