@@ -210,6 +210,8 @@ struct str region_summary(struct arena *arena, const struct plan_region *region,
                (long long)(region->threads[0] * region->threads[1] * region->threads[2]));
     if (region->vector > 1)
         buf_printf(&text, ", vector %lld", (long long)region->vector);
+    if (region->reverse)
+        buf_text(&text, ", from the end");
     return buf_view(&text);
 }
 
