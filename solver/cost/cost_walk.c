@@ -27,7 +27,6 @@
 #include "base/panic.h"
 
 #include "solver/cost/cost_int.h"
-#include "solver/ir/region.h"
 
 enum { SCRATCH_BYTES = 16 << 20 };
 
