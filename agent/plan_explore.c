@@ -1,9 +1,9 @@
 /*
  * The plan space of a task, priced, and its cheapest plans.
  *
- * A plan's cost is a sum over regions and edges, and an edge's term is the same whatever its
- * regions choose.  So the k cheapest plans come from the k cheapest of each region: partial sums
- * over the first regions are kept k at a time.
+ * A plan's cost is a sum over regions and edges.  Where an edge's term is the same whatever its
+ * regions choose, the k cheapest plans come from the k cheapest of each region: partial sums over
+ * the first regions are kept k at a time.  Otherwise plan_pairs.c finds them.
  *
  * Invariant: equal times are ordered by the choices' positions in the space, so equal inputs give
  * equal lists.
@@ -43,18 +43,11 @@ static const double *price_region(struct plan_view *view, size_t region)
 
 static void price(struct plan_view *view)
 {
-    const struct plan *skeleton = view->skeleton;
     const double **seconds =
         arena_array(view->task.arena, const double *, view->space.domain_count + 1);
 
     for (size_t r = 0; r < view->space.domain_count; r++)
         seconds[r] = price_region(view, r);
-    for (size_t e = 0; e < skeleton->edge_count; e++) {
-        struct edge_cost edge;
-
-        cost_edge(skeleton, e, view->task.bound, view->task.machine, &edge);
-        view->edges_seconds += edge.seconds;
-    }
     view->seconds = seconds;
 }
 
@@ -113,14 +106,33 @@ static const struct partial *extend(const struct plan_view *view, const struct p
     return keep(all, count, most);
 }
 
-static struct plan_ranked rank(const struct plan_view *view, const struct partial *last)
+static const size_t *choices_to(const struct plan_view *view, const struct partial *last)
 {
-    const struct plan_task *task = &view->task;
-    size_t *choices = arena_array(task->arena, size_t, view->space.domain_count);
-    struct plan_ranked out;
+    size_t *choices = arena_array(view->task.arena, size_t, view->space.domain_count);
 
     for (size_t r = view->space.domain_count; r-- > 0; last = last->before)
         choices[r] = last->choice;
+    return choices;
+}
+
+/* The same for regions that do not depend on each other. */
+static size_t alone_best(const struct plan_view *view, size_t most, const size_t **choices)
+{
+    size_t count;
+    const struct partial *list = choices_of(view, 0, &count, most);
+
+    for (size_t r = 1; r < view->space.domain_count; r++)
+        list = extend(view, list, count, r, &count, most);
+    for (size_t i = 0; i < count; i++)
+        choices[i] = choices_to(view, &list[i]);
+    return count;
+}
+
+static struct plan_ranked rank(const struct plan_view *view, const size_t *choices)
+{
+    const struct plan_task *task = &view->task;
+    struct plan_ranked out;
+
     out.plan = space_plan(task->arena, view->skeleton, task->bound, &view->space, choices);
     cost_plan(task->arena, out.plan, task->bound, task->machine, &out.cost);
     plan_limits(task->arena, out.plan, task->bound, task->machine, &out.limits);
@@ -129,19 +141,20 @@ static struct plan_ranked rank(const struct plan_view *view, const struct partia
 
 static void find_best(struct plan_view *view, size_t most)
 {
-    size_t count;
-    const struct partial *list = choices_of(view, 0, &count, most);
+    const size_t **choices = arena_array(view->task.arena, const size_t *, most);
+    const size_t count = plan_has_pairs(view) ? plan_pairs_best(view, most, choices)
+                                              : alone_best(view, most, choices);
     struct plan_ranked *best;
 
-    for (size_t r = 1; r < view->space.domain_count; r++)
-        list = extend(view, list, count, r, &count, most);
     best = arena_array(view->task.arena, struct plan_ranked, count);
     for (size_t i = 0; i < count; i++)
-        best[i] = rank(view, &list[i]);
+        best[i] = rank(view, choices[i]);
     view->best = best;
     view->best_count = count;
     /* the tensors between regions are the same in all, so one is over when all are */
-    if (!best[0].limits.legal) {
+    if (count == 0)
+        view->why_none = STR_LIT("no plan was found within the solver's limits");
+    else if (!best[0].limits.legal) {
         view->why_none = best[0].limits.reason;
         view->best_count = 0;
     }
@@ -214,6 +227,8 @@ struct str region_summary(struct arena *arena, const struct plan_region *region,
                (long long)(region->threads[0] * region->threads[1] * region->threads[2]));
     if (region->vector > 1)
         buf_printf(&text, ", vector %lld", (long long)region->vector);
+    if (region->reverse)
+        buf_text(&text, ", from the end");
     return buf_view(&text);
 }
 

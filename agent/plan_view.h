@@ -26,15 +26,14 @@ struct plan_ranked {
     struct limits limits;
 };
 
-/* The plans of a task, cheapest first.  Regions are priced apart and edges do not depend on what a
- * region chooses, so the best k of the whole product are exact although it is never built. */
+/* The plans of a task, cheapest first.  Regions are priced apart and edges depend on little of what
+ * a region chooses, so the best k of the whole product are exact although it is never built. */
 struct plan_view {
     struct plan_task task;
     struct sol sol;
     const struct plan *skeleton;
     struct space space;
     const double *const *seconds; /* by region, by choice */
-    double edges_seconds;
     const struct plan_ranked *best;
     size_t best_count;
     struct str why_none; /* no plan is legal; then space and best are empty */
@@ -51,6 +50,13 @@ struct str plan_summary(struct arena *arena, const struct plan *plan, const stru
 struct str region_summary(struct arena *arena, const struct plan_region *region,
                           const struct bound_op *bound);
 bool plans_equal(const struct plan *a, const struct plan *b);
+
+/* ---- plan_pairs.c ---- */
+
+bool plan_has_pairs(const struct plan_view *view); /* some edge's term depends on choices */
+/* Choices by region of the `most` cheapest plans; how many there are, 0 past the solver's limits.
+ */
+size_t plan_pairs_best(const struct plan_view *view, size_t most, const size_t **choices);
 
 /* ---- plan_why.c: --why-not ---- */
 

@@ -71,7 +71,7 @@ static bool realise_elements(struct file_text *file, const struct plan_region *r
     for (size_t i = 0; i < region->stmt_count; i++) {
         size_t stmt = region->stmts[i], seq = op->stmts[stmt].seq;
         if (seq == OP_NONE) {
-            if (!naive_statement(file, stmt, err))
+            if (!naive_statement(file, stmt, region->reverse, err))
                 return false;
             continue;
         }
@@ -79,7 +79,7 @@ static bool realise_elements(struct file_text *file, const struct plan_region *r
         if (op->seqs[seq].first != stmt || region->stmt_count - i < count ||
             region->stmts[i + count - 1] != stmt + count - 1)
             return err_raise(err, ERR_UNSUPPORTED, "a seq block is cut into several regions");
-        if (!naive_seq(file, seq, err))
+        if (!naive_seq(file, seq, region->reverse, err))
             return false;
         i += count - 1;
     }
@@ -147,6 +147,8 @@ static const char *plan_comment(struct arena *arena, const struct op *op, const 
                        (long long)region->tiles[k].block, (long long)region->tiles[k].thread);
         for (size_t k = 0; k < region->primitive_count; k++)
             buf_printf(&buf, "%s%s", k == 0 ? "; " : ", ", primitive_name(region->primitives[k]));
+        if (region->reverse)
+            buf_text(&buf, "; from the end");
         buf_text(&buf, "\n");
     }
     return buf.at;
