@@ -97,6 +97,7 @@ UNIT         := $(unit_sources:%.c=$(BUILD)/%)
 INTEGRATION  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/integration/test_*.c))
 FUZZ         := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 TIDY         := $(BUILD)/tests/tidy/tidy
+JOINT        := $(BUILD)/tests/gpu/joint
 RELAY        := $(BUILD)/tests/relay/relay
 PROGRAM      := $(BUILD)/$(PROG)
 WORKER       := $(BUILD)/$(PROG)-worker
@@ -170,6 +171,10 @@ $(INTEGRATION): %: %.o $(call archives,$(MODULES))
 $(RELAY): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/relay/*.c)) $(BUILD)/base.a
 	$(call quiet,LD)$(call link,base)
 $(filter %/test_llm %/test_llm_tape,$(INTEGRATION)): | $(RELAY)
+
+# Kernels of plans that differ in what regions choose together; tests/gpu/pack.sh packs them.
+$(JOINT): %: %.o $(call archives,$(MODULES))
+	$(call quiet,LD)$(call link,$(MODULES))
 
 # A fuzz target is replayed over its corpus by `make check`, and explores with
 #   make CC=clang SAN=fuzzer,address,undefined fuzz-json SECONDS=60

@@ -133,6 +133,13 @@ bool machine_find(struct arena *arena, const char *folder, const char *name,
 bool session_machine(struct session *session, const char *name, const struct machine **out,
                      struct err *err) MUST_USE;
 
+/* ---- session_primitives.c ---- */
+
+struct catalogue;
+/* kernels/primitives of this program, whole: a document that is missing is an error. */
+bool session_primitives(struct session *session, const struct catalogue **out,
+                        struct err *err) MUST_USE;
+
 /* ---- model.c: who writes CUDA ---- */
 
 struct model_args {

@@ -50,7 +50,8 @@ static bool find_task(struct session *session, const struct plan_args *args, str
     if (!session_spec(session, args->spec, &task.op, err) ||
         !session_track(task.op, args->common.track, &task.track, err) ||
         !session_shape(session, task.op, shape, &task.bound, err) ||
-        !session_machine(session, args->machine, &task.machine, err))
+        !session_machine(session, args->machine, &task.machine, err) ||
+        !session_primitives(session, &task.catalogue, err))
         return false;
     task.arch = str_copy(task.arena, task.machine->arch);
     if (args->smem_limit > 0)

@@ -110,9 +110,14 @@ struct str region_summary(struct arena *arena, const struct plan_region *region,
     const bool known = footprint_of(arena, region, bound, &footprint, &why);
 
     buf_init(&text, arena, SUMMARY_BYTES_MAX);
-    if (known && footprint.kind == FOOTPRINT_TILE) {
+    if (known && (footprint.kind == FOOTPRINT_TILE || footprint.kind == FOOTPRINT_CHAIN)) {
         tiles_text(&text, region, "a block", false);
         tiles_text(&text, region, "a thread", true);
+        if (region->mma[0] > 0)
+            buf_printf(&text, "mma %lld x %lld x %lld, ", (long long)region->mma[0],
+                       (long long)region->mma[1], (long long)region->mma[2]);
+        if (region->depth > 1)
+            buf_printf(&text, "%lld stages, ", (long long)region->depth);
     } else if (known && footprint.kind == FOOTPRINT_ROWS) {
         buf_printf(&text, "a row a %s, %s, %lld items, ", footprint.warp ? "warp" : "block",
                    footprint.streaming ? "streamed" : "held", (long long)footprint.items);
@@ -121,6 +126,8 @@ struct str region_summary(struct arena *arena, const struct plan_region *region,
                (long long)(region->threads[0] * region->threads[1] * region->threads[2]));
     if (region->vector > 1)
         buf_printf(&text, ", vector %lld", (long long)region->vector);
+    if (region->reverse)
+        buf_text(&text, ", from the end");
     return buf_view(&text);
 }
 

@@ -117,6 +117,32 @@ static void compositions_json(struct json_writer *w, const struct structures *s)
     json_close_object(w);
 }
 
+static void combinations_json(struct json_writer *w, const struct combinations *all)
+{
+    json_key(w, "combinations");
+    json_open_object(w);
+    json_key(w, "items");
+    json_open_array(w);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct combination *c = &all->items[i];
+
+        json_open_object(w);
+        json_member_int(w, "from", (int64_t)c->from);
+        json_member_int(w, "to", (int64_t)c->to);
+        json_member_str(w, "gives", c->gives->name);
+        json_member_text(w, "form", form_word(c->form));
+        json_member_text(w, "reading", reading_word(c->reading));
+        json_member_str(w, "by", c->by->name);
+        json_member_bool(w, "allowed", c->allowed);
+        json_member_str(w, "text", c->text);
+        json_close_object(w);
+    }
+    json_close_array(w);
+    json_member_int(w, "generated", (int64_t)all->count);
+    json_member_int(w, "refused", (int64_t)all->refused);
+    json_close_object(w);
+}
+
 /* ---- space and plans ---- */
 
 /* In the order in which limits are looked at: [{"limit", "refused", "left"}]. */
@@ -330,6 +356,7 @@ void plan_report_json(struct json_writer *w, const struct plan_report *report)
     plan_rewrites_json(w, report->rewrites);
     primitives_json(w, structures);
     compositions_json(w, structures);
+    combinations_json(w, &report->rewrites->combinations);
     space_json(w, view);
     covers_json(w, &report->view->covers);
     best_json(w, view);

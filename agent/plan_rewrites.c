@@ -28,6 +28,9 @@ bool plan_find_rewrites(const struct plan_task *task, struct plan_rewrites *out,
         return false;
     found.same = str_equal(body_of(task->arena, task->op), body_of(task->arena, found.op));
     structure_of(task->arena, bound, task->track, &found.structures);
+    if (task->catalogue != NULL)
+        compose_primitives(task->arena, bound, &found.structures, task->catalogue,
+                           task->machine->capability, &found.combinations);
     const struct rewrite *list =
         rewrite_list(task->arena, found.op, PLAN_REWRITE_BLOCK, &found.count);
     items = arena_array(task->arena, struct plan_rewrite, found.count + 1);

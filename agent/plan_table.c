@@ -9,9 +9,10 @@ enum { OP_COLUMN = 22 };
 
 void plan_table_head(struct buf *out)
 {
-    buf_printf(out, "%-*s %5s %8s %8s %9s %9s %8s %7s %8s %9s %11s %6s  %s\n", OP_COLUMN, "op",
-               "stmts", "rewrites", "refused", "sets", "refused", "regions", "choices", "legal",
-               "plans", "best us", "of SOL", "structures");
+    buf_printf(out, "%-*s %5s %8s %8s %9s %9s %8s %8s %7s %7s %8s %7s %8s %9s %11s %6s  %s\n",
+               OP_COLUMN, "op", "stmts", "rewrites", "refused", "compose", "refused", "combine",
+               "refused", "sets", "refused", "regions", "choices", "legal", "plans", "best us",
+               "of SOL", "structures");
 }
 
 static void structures_row(struct buf *out, const struct structures *found)
@@ -38,11 +39,15 @@ void plan_table_row(struct buf *out, const struct plan_report *report)
     const struct plan_rewrites *rewrites = report->rewrites;
     const struct candidates *candidates = &view->covers.candidates;
     const struct cover_problem *problem = &view->covers.problem;
+    size_t refused = 0;
 
-    buf_printf(out, "%-*.*s %5zu %8zu %8zu %9zu %9zu %8zu %7zu %8zu %9.4g ", OP_COLUMN,
-               STR_ARG(view->task.op->name), view->task.op->stmt_count, rewrites->legal,
-               rewrites->count - rewrites->legal, candidates->generated, candidates->refused,
-               view->space.domain_count, problem->generated, problem->legal,
+    for (size_t i = 0; i < rewrites->structures.composition_count; i++)
+        refused += !rewrites->structures.compositions[i].allowed;
+    buf_printf(out, "%-*.*s %5zu %8zu %8zu %9zu %9zu %8zu %8zu %7zu %7zu %8zu %7zu %8zu %9.4g ",
+               OP_COLUMN, STR_ARG(view->task.op->name), view->task.op->stmt_count, rewrites->legal,
+               rewrites->count - rewrites->legal, rewrites->structures.composition_count, refused,
+               rewrites->combinations.count, rewrites->combinations.refused, candidates->generated,
+               candidates->refused, view->space.domain_count, problem->generated, problem->legal,
                view->space.plans_possible);
     if (view->best_count > 0)
         buf_printf(out, "%11.2f %6.3f  ", view->best[0].cost.seconds * 1e6,

@@ -103,6 +103,50 @@ static void compositions_text(struct buf *out, const struct structures *s)
     }
 }
 
+/* Allowed pairs of primitives each, those refused for one reason together. */
+static void refused_text(struct buf *out, const struct combinations *all, size_t first)
+{
+    const struct combination *c = &all->items[first];
+    const char *before = "";
+
+    for (size_t i = 0; i < first; i++)
+        if (all->items[i].from == c->from && all->items[i].to == c->to && !all->items[i].allowed &&
+            str_equal(all->items[i].text, c->text))
+            return;
+    buf_printf(out, "  %3zu -> %-3zu refused  %.*s: ", c->from, c->to, STR_ARG(c->text));
+    for (size_t i = first; i < all->count; i++) {
+        const struct combination *other = &all->items[i];
+
+        if (other->from != c->from || other->to != c->to || other->allowed ||
+            !str_equal(other->text, c->text))
+            continue;
+        buf_printf(out, "%s%.*s by %.*s", before, STR_ARG(other->gives->name),
+                   STR_ARG(other->by->name));
+        before = ", ";
+    }
+    buf_char(out, '\n');
+}
+
+static void combinations_text(struct buf *out, const struct combinations *all)
+{
+    buf_printf(out, "\ncombinations of primitives: %zu generated, %zu of them refused\n",
+               all->count, all->refused);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct combination *c = &all->items[i];
+
+        if (!c->allowed) {
+            refused_text(out, all, i);
+            continue;
+        }
+        buf_printf(out, "  %3zu -> %-3zu allowed  %.*s (%s), read as %s by %.*s", c->from, c->to,
+                   STR_ARG(c->gives->name), form_word(c->form), reading_word(c->reading),
+                   STR_ARG(c->by->name));
+        if (c->text.len > 0)
+            buf_printf(out, ", if %.*s", STR_ARG(c->text));
+        buf_char(out, '\n');
+    }
+}
+
 /* ---- the space ---- */
 
 static void region_stmts(struct buf *out, const struct plan_region *region)
@@ -315,6 +359,7 @@ void plan_report_text(struct buf *out, const struct plan_report *report)
         plan_rewrites_text(out, report->rewrites);
         primitives_text(out, structures);
         compositions_text(out, structures);
+        combinations_text(out, &report->rewrites->combinations);
         candidates_text(out, &view->covers.candidates);
         if (view->covers.result.count > 0)
             covers_text(out, &view->covers);

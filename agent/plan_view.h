@@ -18,6 +18,7 @@ struct plan_task {
     const struct bound_op *bound;
     const struct machine *machine;
     const char *arch;
+    const struct catalogue *catalogue; /* NULL: primitives are not combined */
 };
 
 struct plan_ranked {
@@ -117,6 +118,7 @@ struct plan_rewrites {
     const struct op *op; /* the spec's in normal form, which all of this is about */
     bool same;           /* as the spec's own statements */
     struct structures structures;
+    struct combinations combinations; /* empty without a catalogue */
     const struct plan_rewrite *items;
     size_t count, legal;
 };

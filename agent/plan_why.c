@@ -372,6 +372,16 @@ static void judge_outside(struct search *s)
 
 /* ---- the answer ---- */
 
+/* A sketch leaves the direction free, and a region takes as long in either: so the choice walks as
+ * the best plan's region does, and the edges keep their terms. */
+static void turn_as(struct search *s, const struct plan_region *best)
+{
+    struct plan_region turned = *s->why->choice;
+
+    turned.reverse = best->reverse;
+    choose(s, &turned);
+}
+
 static void stand(struct search *s)
 {
     const struct plan_view *view = s->view;
@@ -383,6 +393,7 @@ static void stand(struct search *s)
     }
     const struct plan_ranked *best = &view->best[0];
 
+    turn_as(s, &best->plan->regions[region]);
     s->why->seconds = best->cost.seconds - best->cost.regions[region].seconds + s->seconds;
     s->why->of = view->space.domains[region].count;
     s->why->rank = 1;

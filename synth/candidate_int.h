@@ -152,8 +152,9 @@ bool tensor_in_workspace(const struct file_text *file, size_t tensor);
 
 /* ---- the one-thread-an-element kernels (naive_kernels.c), also the realiser's last resort ---- */
 
-bool naive_statement(struct file_text *file, size_t stmt, struct err *err) MUST_USE;
-bool naive_seq(struct file_text *file, size_t seq, struct err *err) MUST_USE;
+/* `reverse`: threads take elements from the last on. */
+bool naive_statement(struct file_text *file, size_t stmt, bool reverse, struct err *err) MUST_USE;
+bool naive_seq(struct file_text *file, size_t seq, bool reverse, struct err *err) MUST_USE;
 /* Copies outputs that lived in a workspace to their place. */
 bool naive_final_copies(struct file_text *file, struct err *err) MUST_USE;
 bool file_finish(struct file_text *file, const char *comment, const char *arch,

@@ -13,9 +13,9 @@ bool emit_naive(struct arena *arena, const struct op *op, const char *arch, stru
     file_text_init(&file, arena, op);
     for (size_t i = 0; i < op->stmt_count; i++) {
         size_t seq = op->stmts[i].seq;
-        if (seq == OP_NONE && !naive_statement(&file, i, err))
+        if (seq == OP_NONE && !naive_statement(&file, i, false, err))
             return err_context(err, "%.*s", STR_ARG(op->name));
-        if (seq != OP_NONE && op->seqs[seq].first == i && !naive_seq(&file, seq, err))
+        if (seq != OP_NONE && op->seqs[seq].first == i && !naive_seq(&file, seq, false, err))
             return err_context(err, "%.*s", STR_ARG(op->name));
     }
     if (!naive_final_copies(&file, err))

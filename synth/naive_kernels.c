@@ -24,14 +24,18 @@ struct element {
     const char **loops;
     struct names names;
     struct printer printer;
-    bool in_seq; /* loops[0] is the step, declared outside */
+    bool in_seq;  /* loops[0] is the step, declared outside */
+    bool reverse; /* from the last element on */
 };
 
 static void element_init(struct element *e, struct kernel_text *kernel, const struct stmt *stmt,
-                         const char *step)
+                         const char *step, bool reverse)
 {
-    *e = (struct element){
-        .kernel = kernel, .out = &kernel->body, .stmt = stmt, .in_seq = step != NULL};
+    *e = (struct element){.kernel = kernel,
+                          .out = &kernel->body,
+                          .stmt = stmt,
+                          .in_seq = step != NULL,
+                          .reverse = reverse};
     names_scope(&e->names, &kernel->names);
     e->loops = arena_array(kernel->arena, const char *, stmt->loop_count + 1);
     for (size_t i = 0; i < stmt->loop_count; i++)
@@ -51,6 +55,18 @@ static const char *extent(const struct element *e, size_t loop)
 
 /* ---- loops over elements ---- */
 
+/* Opens a thread's walk over the numbers below `total`, a step of the whole grid (in a seq block:
+ * of the block) at a time; from the last one down when it is reversed. */
+static void open_walk(struct cuda *out, bool in_seq, bool reverse)
+{
+    const char *first = in_seq ? "threadIdx.x" : "(i64)blockIdx.x * blockDim.x + threadIdx.x";
+    const char *step = in_seq ? "blockDim.x" : "(i64)gridDim.x * blockDim.x";
+    if (reverse)
+        cuda_open(out, "for (i64 id = total - 1 - (%s); id >= 0; id -= %s)", first, step);
+    else
+        cuda_open(out, "for (i64 id = %s; id < total; id += %s)", first, step);
+}
+
 /* Opens the loop over all combinations of the listed loops, and declares their indices. */
 static void open_elements(struct element *e, const size_t *loops, size_t count)
 {
@@ -59,11 +75,7 @@ static void open_elements(struct element *e, const size_t *loops, size_t count)
     for (size_t i = 1; i < count; i++)
         total = text_fmt(arena, "%s * %s", total, extent(e, loops[i]));
     cuda_line(e->out, "const i64 total = %s;", total);
-    if (e->in_seq)
-        cuda_open(e->out, "for (i64 id = threadIdx.x; id < total; id += blockDim.x)");
-    else
-        cuda_open(e->out, "for (i64 id = (i64)blockIdx.x * blockDim.x + threadIdx.x; id < total; "
-                          "id += (i64)gridDim.x * blockDim.x)");
+    open_walk(e->out, e->in_seq, e->reverse);
     if (count == 1)
         cuda_line(e->out, "const i64 %s = id;", e->loops[loops[0]]);
     if (count < 2)
@@ -382,7 +394,7 @@ static const char *landing(struct element *e, const char **subs)
     return all == NULL ? "true" : all;
 }
 
-static bool scatter_atomically(struct file_text *file, size_t index, struct err *err)
+static bool scatter_atomically(struct file_text *file, size_t index, bool reverse, struct err *err)
 {
     const struct stmt *stmt = &file->op->stmts[index];
     const struct tensor *target = &file->op->tensors[stmt->target];
@@ -393,7 +405,7 @@ static bool scatter_atomically(struct file_text *file, size_t index, struct err 
     const struct formula *extents[OP_LOOPS_MAX];
     const char *subs[OP_RANK_MAX];
     kernel_begin(&kernel, file);
-    element_init(&e, &kernel, stmt, NULL);
+    element_init(&e, &kernel, stmt, NULL, reverse);
     for (size_t i = 0; i < stmt->loop_count; i++) {
         loops[i] = i;
         extents[i] = stmt->loops[i].extent;
@@ -431,8 +443,7 @@ static bool scatter_atomically(struct file_text *file, size_t index, struct err 
         .arena = file->arena, .op = file->op, .names = &kernel.names, .uses = &file->uses};
     cuda_line(&kernel.body, "const i64 total = %s;",
               print_formula(&printer, formula_count(file->arena, target->shape, target->rank)));
-    cuda_open(&kernel.body, "for (i64 id = (i64)blockIdx.x * blockDim.x + threadIdx.x; id < total; "
-                            "id += (i64)gridDim.x * blockDim.x)");
+    open_walk(&kernel.body, false, reverse);
     cuda_line(&kernel.body, "%s",
               print_store(&printer, stmt->target, "id", real ? "acc[id]" : "(i64)acc[id]",
                           real ? CLASS_F64 : CLASS_INT));
@@ -447,7 +458,7 @@ static bool scatter_atomically(struct file_text *file, size_t index, struct err 
 }
 
 /* Each element of the target looks for its terms: slow, but the same bits each time. */
-static bool scatter_in_order(struct file_text *file, size_t index, struct err *err)
+static bool scatter_in_order(struct file_text *file, size_t index, bool reverse, struct err *err)
 {
     const struct stmt *stmt = &file->op->stmts[index];
     const struct tensor *target = &file->op->tensors[stmt->target];
@@ -456,10 +467,9 @@ static bool scatter_in_order(struct file_text *file, size_t index, struct err *e
     struct element e;
     const char *subs[OP_RANK_MAX];
     kernel_begin(&kernel, file);
-    element_init(&e, &kernel, stmt, NULL);
+    element_init(&e, &kernel, stmt, NULL, reverse);
     cuda_line(e.out, "const i64 total = %s;", print_formula(&e.printer, count));
-    cuda_open(e.out, "for (i64 id = (i64)blockIdx.x * blockDim.x + threadIdx.x; id < total; "
-                     "id += (i64)gridDim.x * blockDim.x)");
+    open_walk(e.out, false, reverse);
     open_accumulator(&e);
     for (size_t i = 0; i < stmt->loop_count; i++)
         open_reduced(&e, i);
@@ -477,16 +487,16 @@ static bool scatter_in_order(struct file_text *file, size_t index, struct err *e
                      err);
 }
 
-bool naive_statement(struct file_text *file, size_t index, struct err *err)
+bool naive_statement(struct file_text *file, size_t index, bool reverse, struct err *err)
 {
     const struct stmt *stmt = &file->op->stmts[index];
     if (stmt->scatter != NULL)
-        return file->op->policy.deterministic ? scatter_in_order(file, index, err)
-                                              : scatter_atomically(file, index, err);
+        return file->op->policy.deterministic ? scatter_in_order(file, index, reverse, err)
+                                              : scatter_atomically(file, index, reverse, err);
     struct kernel_text kernel;
     struct element e;
     kernel_begin(&kernel, file);
-    element_init(&e, &kernel, stmt, NULL);
+    element_init(&e, &kernel, stmt, NULL, reverse);
     print_statement(&e);
     return end_plain(file, &kernel, text_stmt(file->arena, file->op, stmt),
                      parallel_count(file->arena, stmt), stmt->target, err);
@@ -494,7 +504,7 @@ bool naive_statement(struct file_text *file, size_t index, struct err *err)
 
 /* ---- seq blocks ---- */
 
-bool naive_seq(struct file_text *file, size_t index, struct err *err)
+bool naive_seq(struct file_text *file, size_t index, bool reverse, struct err *err)
 {
     const struct seq *seq = &file->op->seqs[index];
     struct kernel_text kernel;
@@ -511,7 +521,7 @@ bool naive_seq(struct file_text *file, size_t index, struct err *err)
             return err_raise(err, ERR_UNSUPPORTED, "a scatter-add inside a seq block: %s",
                              text_stmt(file->arena, file->op, stmt));
         struct element e;
-        element_init(&e, &kernel, stmt, step);
+        element_init(&e, &kernel, stmt, step, reverse);
         written[stmt->target] = true;
         cuda_line(&kernel.body, "/* %s */", text_stmt(file->arena, file->op, stmt));
         cuda_line(&kernel.body, "{");

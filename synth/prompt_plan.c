@@ -68,6 +68,9 @@ static void sizes_text(struct buf *out, const struct plan_region *region)
     buf_printf(out, "; products in %s; layout ", compute_name(region->precision));
     quote_line(out, region->layout);
     buf_char(out, '\n');
+    if (region->reverse)
+        buf_text(out, "  - order: blocks walk the region's output from its end, so that what the "
+                      "region before wrote last is read while L2 still holds it\n");
 }
 
 static void region_text(struct buf *out, const struct op *op, const struct plan *plan, size_t r)

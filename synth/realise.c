@@ -71,7 +71,7 @@ static bool realise_elements(struct file_text *file, const struct plan_region *r
     for (size_t i = 0; i < region->stmt_count; i++) {
         size_t stmt = region->stmts[i], seq = op->stmts[stmt].seq;
         if (seq == OP_NONE) {
-            if (!naive_statement(file, stmt, err))
+            if (!naive_statement(file, stmt, region->reverse, err))
                 return false;
             continue;
         }
@@ -79,7 +79,7 @@ static bool realise_elements(struct file_text *file, const struct plan_region *r
         if (op->seqs[seq].first != stmt || region->stmt_count - i < count ||
             region->stmts[i + count - 1] != stmt + count - 1)
             return err_raise(err, ERR_UNSUPPORTED, "a seq block is cut into several regions");
-        if (!naive_seq(file, seq, err))
+        if (!naive_seq(file, seq, region->reverse, err))
             return false;
         i += count - 1;
     }
@@ -106,6 +106,11 @@ static bool realise_region(struct file_text *file, const struct plan_region *reg
         region_uses(region, PRIMITIVE_WARP_SUMMARY) || region_uses(region, PRIMITIVE_BLOCK_SUMMARY);
     if (region->split > 1 || region->depth > 1 || region->mma[0] > 0)
         return err_raise(err, ERR_UNSUPPORTED, "split, pipelined and tensor-core regions");
+    if (region_uses(region, PRIMITIVE_TILE_STAGING) &&
+        region_uses(region, PRIMITIVE_STREAMING_ACCUMULATION))
+        return err_raise(err, ERR_UNSUPPORTED,
+                         "a chain of two products in one kernel: the realiser writes each product "
+                         "as a region of its own");
     if (region_uses(region, PRIMITIVE_REGISTER_TILE)) {
         if (!tile_recognise(file->arena, file->op, region->stmts, region->stmt_count, &tile, &why))
             return err_raise(err, ERR_UNSUPPORTED, "no contraction: %s", why);
@@ -142,6 +147,8 @@ static const char *plan_comment(struct arena *arena, const struct op *op, const 
                        (long long)region->tiles[k].block, (long long)region->tiles[k].thread);
         for (size_t k = 0; k < region->primitive_count; k++)
             buf_printf(&buf, "%s%s", k == 0 ? "; " : ", ", primitive_name(region->primitives[k]));
+        if (region->reverse)
+            buf_text(&buf, "; from the end");
         buf_text(&buf, "\n");
     }
     return buf.at;

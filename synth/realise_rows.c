@@ -460,6 +460,21 @@ static void print_vector_store(struct row_text *t, const struct stmt *stmt)
     cuda_close(t->out);
 }
 
+/* Maps from the end: the grid's spans are counted down; what is past the end loads and stores
+ * nothing (load_chunk and store_chunk see to that). */
+static void open_span_walk(struct row_text *t, long long span, const char *first)
+{
+    const char *grid = text_fmt(t->kernel.arena, "(i64)gridDim.x * %lld", span);
+    if (t->region->reverse)
+        cuda_open(t->out,
+                  "for (i64 base = ((%s + %lld) / %lld - 1 - (i64)blockIdx.x) * %lld + %s; base >= "
+                  "0; base -= %s)",
+                  t->length, span - 1, span, span, first, grid);
+    else
+        cuda_open(t->out, "for (i64 base = (i64)blockIdx.x * %lld + %s; base < %s; base += %s)",
+                  span, first, t->length, grid);
+}
+
 static void open_row_walk(struct row_text *t)
 {
     struct arena *arena = t->kernel.arena;
@@ -467,11 +482,7 @@ static void open_row_walk(struct row_text *t)
     const char *first =
         t->vector == 1 ? "lane" : text_fmt(arena, "lane * %lld", (long long)t->vector);
     if (t->maps)
-        cuda_open(
-            t->out,
-            "for (i64 base = (i64)blockIdx.x * %lld + %s; base < %s; base += (i64)gridDim.x * "
-            "%lld)",
-            span, first, t->length, span);
+        open_span_walk(t, span, first);
     else
         cuda_open(t->out, "for (i64 base = %s; base < %s; base += %lld)", first, t->length, span);
 }
@@ -567,6 +578,21 @@ static void print_passes(struct row_text *t)
 
 /* ---- the kernel ---- */
 
+/* Opens the loop over the rows of a block or warp; from the last row on when it is reversed. */
+static void open_rows(struct row_text *t)
+{
+    struct arena *arena = t->kernel.arena;
+    long long warps = (long long)(t->region->threads[0] / 32);
+    const char *first = t->warp
+                            ? text_fmt(arena, "(i64)blockIdx.x * %lld + threadIdx.x / 32", warps)
+                            : "blockIdx.x";
+    const char *step = t->warp ? text_fmt(arena, "(i64)gridDim.x * %lld", warps) : "gridDim.x";
+    if (t->region->reverse)
+        cuda_open(t->out, "for (i64 row = rows - 1 - (%s); row >= 0; row -= %s)", first, step);
+    else
+        cuda_open(t->out, "for (i64 row = %s; row < rows; row += %s)", first, step);
+}
+
 static void print_row_body(struct row_text *t)
 {
     struct arena *arena = t->kernel.arena;
@@ -586,13 +612,7 @@ static void print_row_body(struct row_text *t)
     if (!t->streaming)
         cuda_line(t->out, "const i64 own = lane * %lld;", (long long)t->vector);
     cuda_line(t->out, "const i64 rows = %s;", print_formula(&p, rows_outer_count(arena, t->rows)));
-    if (t->warp)
-        cuda_open(t->out,
-                  "for (i64 row = (i64)blockIdx.x * %lld + threadIdx.x / 32; row < rows; row += "
-                  "(i64)gridDim.x * %lld)",
-                  (long long)(t->region->threads[0] / 32), (long long)(t->region->threads[0] / 32));
-    else
-        cuda_open(t->out, "for (i64 row = blockIdx.x; row < rows; row += gridDim.x)");
+    open_rows(t);
     for (size_t i = 0; i < t->rows->outer; i++)
         outer[i] = i;
     print_indices(t->out, &p, "row", outer, t->loops, t->rows->loops, t->rows->outer);

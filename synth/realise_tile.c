@@ -23,6 +23,7 @@ struct tile_text {
     int64_t block[TILE_GROUPS]; /* BM, BN, BK at their group */
     int64_t thread[TILE_GROUPS];
     int64_t threads;
+    bool reverse;     /* the last tile first */
     const char *type; /* of sums and shared memory */
     enum value_class class;
     const char **loops;
@@ -74,10 +75,13 @@ static void print_head(struct tile_text *t)
               count_text(t, TILE_N), count_text(t, TILE_K));
     cuda_line(out, "const i64 across = (n_count + %lld) / %lld, down = (m_count + %lld) / %lld;",
               bn - 1, bn, bm - 1, bm);
-    cuda_line(out, "const i64 first_n = blockIdx.x %% across * %lld;", bn);
-    cuda_line(out, "const i64 first_m = blockIdx.x / across %% down * %lld;", bm);
+    if (t->reverse)
+        cuda_line(out, "const i64 id = gridDim.x - 1 - blockIdx.x;");
+    const char *place = t->reverse ? "id" : "blockIdx.x";
+    cuda_line(out, "const i64 first_n = %s %% across * %lld;", place, bn);
+    cuda_line(out, "const i64 first_m = %s / across %% down * %lld;", place, bm);
     if (t->tile->loop_count[TILE_BATCH] > 0) {
-        cuda_line(out, "const i64 batch = blockIdx.x / across / down;");
+        cuda_line(out, "const i64 batch = %s / across / down;", place);
         print_group(t, TILE_BATCH, "batch");
     }
     cuda_line(out, "const int tid = threadIdx.x, tx = tid %% %lld, ty = tid / %lld;", bn / tn,
@@ -265,6 +269,7 @@ bool realise_tile(struct file_text *file, const struct tile *tile, const struct 
     size_t tensors = tile->op->tensor_count + 1;
     const struct stmt *stmt = tile->contraction;
     struct tile_text t = {.tile = tile,
+                          .reverse = region->reverse,
                           .class = value_class_of(stmt->value->dtype),
                           .loops = arena_array(arena, const char *, stmt->loop_count + 1),
                           .cell = arena_array(arena, const char *, tensors)};

@@ -7,7 +7,8 @@
  *   latency   what a block waits for by itself, with as many blocks at once as an SM holds
  * A region takes the largest of these and the start of its kernels.  Tensors between regions are
  * the edges' matter: written and read once through L2 or DRAM.  So the cost of a plan is a sum of
- * terms of one region and terms of two, which is what solvers need.
+ * terms of one region and terms of two, which is what solvers need.  What two regions choose
+ * together is the direction of their walks (cost_walk.c).
  *
  * Constants marked TUNING are fitted to tests/gpu/results/headline.jsonl (an H200, cold): softmax,
  * layernorm, matmul, conv2d; matmul_bias_gelu_bf16 was left out of the fit.  Other machines differ
@@ -39,8 +40,6 @@ static const double dram_share = 0.67;
 static const double start_s = 8.3e-6;
 /* TUNING: bytes an SM gets from L2 in a clock; the order of published measurements, not ours. */
 static const double l2_bytes_a_clock = 24;
-/* Of L2 that data may take and still be there when it is read again; guessed. */
-static const double l2_share = 0.5;
 
 double cost_dram_rate(const struct machine *machine)
 {
@@ -55,7 +54,7 @@ double cost_l2_rate(const struct machine *machine)
 
 bool cost_stays_in_l2(const struct machine *machine, double bytes)
 {
-    return bytes <= l2_share * (double)machine->l2_bytes;
+    return bytes <= machine_l2_holds(machine);
 }
 
 /* ---- edges ---- */
@@ -88,8 +87,15 @@ void cost_edge(const struct plan *plan, size_t edge, const struct bound_op *boun
     double bytes = (double)bound->tensors[tensor].bytes;
     bool writes = bound->op->tensors[tensor].temporary && first_of_tensor(plan, edge);
     out->bytes = writes ? 2 * bytes : bytes;
-    out->seconds = out->bytes / (cost_stays_in_l2(machine, bytes) ? cost_l2_rate(machine)
-                                                                  : cost_dram_rate(machine));
+    double found = cost_stays_in_l2(machine, bytes)
+                       ? out->bytes
+                       : cost_found_bytes(plan, e, tensor, bound, machine);
+    out->seconds = found / cost_l2_rate(machine) + (out->bytes - found) / cost_dram_rate(machine);
+}
+
+bool cost_edge_varies(const struct bound_op *bound, size_t tensor, const struct machine *machine)
+{
+    return !cost_stays_in_l2(machine, (double)bound->tensors[tensor].bytes);
 }
 
 /* ---- regions ---- */
@@ -138,6 +144,9 @@ void cost_region(struct arena *arena, const struct plan *plan, size_t region,
         break;
     case FOOTPRINT_TILE:
         cost_tile(&p);
+        break;
+    case FOOTPRINT_CHAIN:
+        cost_chain(&p);
         break;
     }
     conclude(&cost);

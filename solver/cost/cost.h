@@ -49,6 +49,12 @@ void cost_region(struct arena *arena, const struct plan *plan, size_t region,
                  struct region_cost *out);
 void cost_edge(const struct plan *plan, size_t edge, const struct bound_op *bound,
                const struct machine *machine, struct edge_cost *out);
+/* False: an edge of the tensor costs the same whatever its two regions are. */
+bool cost_edge_varies(const struct bound_op *bound, size_t tensor, const struct machine *machine);
+/* All that an edge's term depends on of what its regions choose: plans that differ in other choices
+ * than this have the same edge terms. */
+enum { COST_SIGNATURES = 2 };
+size_t cost_signature(const struct plan_region *region); /* below COST_SIGNATURES */
 void cost_plan(struct arena *arena, const struct plan *plan, const struct bound_op *bound,
                const struct machine *machine, struct plan_cost *out);
 const char *cost_limiter_name(enum cost_limiter limiter);

@@ -6,12 +6,12 @@
  *
  * Registers: sums and operands that a thread names, plus what addresses and indices take.
  */
-#include "solver/ir/footprint.h"
-
 #include <string.h>
 
 #include "base/num.h"
 #include "base/panic.h"
+
+#include "solver/ir/footprint_int.h"
 
 enum {
     WARP = 32,
@@ -40,7 +40,7 @@ const char *footprint_kind_name(enum footprint_kind kind)
     return kind_names[kind];
 }
 
-static int64_t times(int64_t a, int64_t b)
+int64_t footprint_times(int64_t a, int64_t b)
 {
     int64_t product;
     return num_mul(a, b, &product) ? product : INT64_MAX;
@@ -127,7 +127,7 @@ static bool tile_sides(const struct plan_region *region, const struct bound_op *
                                    : a.used[i] == b.used[i] ? SIDE_BATCH
                                    : a.used[i]              ? SIDE_M
                                                             : SIDE_N;
-        out->extent[side] = times(out->extent[side], bound->extents[s][i]);
+        out->extent[side] = footprint_times(out->extent[side], bound->extents[s][i]);
         bool divides = last[side] != OP_NONE && stmt->loops[i].extent->op != FORMULA_INT;
         out->divisions[0] += divides && (side == SIDE_M || side == SIDE_K);
         out->divisions[1] += divides && (side == SIDE_N || side == SIDE_K);
@@ -178,13 +178,15 @@ static bool tile_footprint(const struct plan_region *region, const struct bound_
     double own = (double)(2 * sums + out->thread[SIDE_M] + out->thread[SIDE_N]) * (double)word / 4;
     out->element_bytes = word;
     out->vector = out->items = out->passes = out->kernels = 1;
-    out->shared_bytes = times(times(out->block[SIDE_K], sides), times(word, region->depth));
+    out->shared_bytes = footprint_times(footprint_times(out->block[SIDE_K], sides),
+                                        footprint_times(word, region->depth));
     out->registers = TILE_REGISTERS + (int64_t)(tile_growth * own);
     out->threads = num_ceil_div(out->block[SIDE_M], out->thread[SIDE_M]) *
                    num_ceil_div(out->block[SIDE_N], out->thread[SIDE_N]);
-    out->blocks = times(out->extent[SIDE_BATCH],
-                        times(num_ceil_div(out->extent[SIDE_M], out->block[SIDE_M]),
-                              num_ceil_div(out->extent[SIDE_N], out->block[SIDE_N])));
+    out->blocks =
+        footprint_times(out->extent[SIDE_BATCH],
+                        footprint_times(num_ceil_div(out->extent[SIDE_M], out->block[SIDE_M]),
+                                        num_ceil_div(out->extent[SIDE_N], out->block[SIDE_N])));
     return true;
 }
 
@@ -228,7 +230,7 @@ static bool find_loops(struct rows *rows)
     for (size_t i = 0; i < rows->outer + rows->inner; i++) {
         int64_t extent = rows->bound->extents[rows->region->stmts[at]][i];
         int64_t *count = i < rows->outer ? &rows->out->rows : &rows->out->length;
-        *count = times(*count, extent);
+        *count = footprint_times(*count, extent);
     }
     return rows->inner > 0;
 }
@@ -420,7 +422,8 @@ static bool rows_footprint(struct arena *arena, const struct plan_region *region
     out->sharing = out->warp ? WARP : out->threads;
     out->kernels = 1;
     int64_t work = reduces ? out->rows : out->length;
-    int64_t each = reduces ? out->threads / out->sharing : times(out->threads, out->vector);
+    int64_t each =
+        reduces ? out->threads / out->sharing : footprint_times(out->threads, out->vector);
     out->blocks = smaller(num_ceil_div(work, each > 0 ? each : 1), BLOCKS_MAX);
     find_passes(&rows);
     out->loads = rows.loads;
@@ -467,7 +470,11 @@ bool footprint_of(struct arena *arena, const struct plan_region *region,
     struct footprint made = {.kind = FOOTPRINT_ELEMENTS};
     bool summary =
         region_uses(region, PRIMITIVE_WARP_SUMMARY) || region_uses(region, PRIMITIVE_BLOCK_SUMMARY);
-    if (region_uses(region, PRIMITIVE_REGISTER_TILE)) {
+    if (region_uses(region, PRIMITIVE_TILE_STAGING) &&
+        region_uses(region, PRIMITIVE_STREAMING_ACCUMULATION)) {
+        if (!chain_footprint(arena, region, bound, &made, why))
+            return false;
+    } else if (region_uses(region, PRIMITIVE_REGISTER_TILE)) {
         made.kind = FOOTPRINT_TILE;
         if (!tile_footprint(region, bound, &made, why))
             return false;

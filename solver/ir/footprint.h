@@ -7,6 +7,8 @@
  * What the kernel of a planned region is at a shape: the quantities that limits compare and costs
  * add up.  It says of plans what synth's realiser does with them, without the text:
  *
+ *   tile-staging and streaming          chain: two products, row statistics between them; no kernel
+ *                                       of the realiser's
  *   register-tile                       tile: a float sum of products and what follows on it
  *   warp- or block-cooperative summary  rows: reductions over inner loops, shared by threads
  *   vector-access alone                 maps over the same elements
@@ -16,7 +18,8 @@
     X(ELEMENTS, "elements")                                                                        \
     X(MAPS, "maps")                                                                                \
     X(ROWS, "rows")                                                                                \
-    X(TILE, "tile")
+    X(TILE, "tile")                                                                                \
+    X(CHAIN, "chain")
 enum footprint_kind {
 #define X(id, name) FOOTPRINT_##id,
     FOOTPRINT_KINDS(X)
@@ -47,6 +50,12 @@ struct footprint {
     /* tile; extents, and what a block and a thread cover (of K: a step) */
     int64_t extent[SIDE_COUNT], block[SIDE_COUNT], thread[SIDE_COUNT];
     const struct expr *factors[2]; /* over M and K, over N and K */
+
+    /* chain; as of a tile over rows and the shared index, K whole (with mma: 16 x 8 a warp) */
+    int64_t columns; /* of the second product, whole in a block */
+    int64_t rest;    /* iterations that threads, warps or instructions leave over */
+    int64_t depth;   /* stages of its pipeline, 1 = none */
+    bool mma, online;
 };
 
 /* False with the reason when the statements are not what the primitives say; then *out is

@@ -303,3 +303,11 @@ int64_t machine_blocks_per_sm(const struct machine *machine, int64_t threads, in
     blocks = smaller(blocks, machine->registers_per_sm / of_warp / warps);
     return shared > 0 ? smaller(blocks, machine->shared_bytes_per_sm / shared) : blocks;
 }
+
+/* ---- L2 ---- */
+
+double machine_l2_holds(const struct machine *machine)
+{
+    static const double share = 0.5; /* TUNING: guessed */
+    return share * (double)machine->l2_bytes;
+}

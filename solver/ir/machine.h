@@ -103,5 +103,7 @@ const char *machine_rate_name(enum machine_rate rate);
 /* Blocks of a kernel that one SM holds at a time; 0 = it does not fit. */
 int64_t machine_blocks_per_sm(const struct machine *machine, int64_t threads, int64_t registers,
                               int64_t shared_bytes);
+/* Bytes of a tensor that one kernel wrote and the next still finds in L2 whole. */
+double machine_l2_holds(const struct machine *machine);
 
 #endif

@@ -3,7 +3,8 @@
  *
  * Method: as manifest.c; reading looks at kinds of members only, plan_check.c at their values.
  *
- * Invariant: printing writes every member, so parse(print(p)) = p and equal plans have equal bytes.
+ * Invariant: printing writes every member but `reverse` when it is false, which is its default, so
+ * parse(print(p)) = p and equal plans have equal bytes.
  */
 #include "solver/ir/plan.h"
 
@@ -142,9 +143,9 @@ static bool read_precision(const struct json *json, enum compute *out, struct er
 static bool read_region(struct arena *arena, const struct json *json, struct plan_region *region,
                         struct err *err)
 {
-    static const char *const known[] = {"stmts",   "primitives", "tiles",  "stages",
-                                        "threads", "vector",     "depth",  "split",
-                                        "mma",     "precision",  "layout", NULL};
+    static const char *const known[] = {"stmts",  "primitives", "tiles", "stages", "threads",
+                                        "vector", "depth",      "split", "mma",    "precision",
+                                        "layout", "reverse",    NULL};
     *region = (struct plan_region){
         .vector = 1, .depth = 1, .split = 1, .layout = {"row-major", sizeof("row-major") - 1}};
     return json_only(json, known, err) && read_stmts(arena, json, region, err) &&
@@ -156,7 +157,8 @@ static bool read_region(struct arena *arena, const struct json *json, struct pla
            json_opt_int(json, "split", 1, 65536, &region->split, err) &&
            (!json_get(json, "mma") || doc_need_triple(json, "mma", 0, 1024, region->mma, err)) &&
            read_precision(json, &region->precision, err) &&
-           (!json_get(json, "layout") || doc_need_name(json, "layout", &region->layout, err));
+           (!json_get(json, "layout") || doc_need_name(json, "layout", &region->layout, err)) &&
+           json_opt_bool(json, "reverse", &region->reverse, err);
 }
 
 static bool read_regions(struct arena *arena, const struct json *json, struct plan *plan,
@@ -287,6 +289,8 @@ static void print_region(struct json_writer *w, const struct plan_region *region
     doc_put_triple(w, region->mma);
     json_member_text(w, "precision", compute_name(region->precision));
     json_member_str(w, "layout", region->layout);
+    if (region->reverse) /* so that plans from before it was there keep their hashes */
+        json_member_bool(w, "reverse", true);
     json_close_object(w);
 }
 

@@ -51,6 +51,7 @@ struct plan_region {
     int64_t mma[3]; /* m, n, k of the instruction; 0 = none */
     enum compute precision;
     struct str layout; /* "row-major" or a named layout */
+    bool reverse;      /* blocks walk the region's output from its end */
 };
 struct plan_edge {
     struct str tensor;

@@ -10,15 +10,14 @@
  *
  * Not here: whether it pays; skeleton.c decides that.
  */
-#include "solver/ir/region.h"
-
 #include "base/buf.h"
+
+#include "solver/ir/region_int.h"
 
 enum { WHY_BYTES_MAX = 1 << 20 };
 
-/* "what: " and the statement as the spec writes it, on one line. */
-static const char *why_stmt(struct arena *arena, const char *what, const struct op *op,
-                            const struct stmt *stmt)
+const char *why_stmt(struct arena *arena, const char *what, const struct op *op,
+                     const struct stmt *stmt)
 {
     struct buf buf;
     buf_init(&buf, arena, WHY_BYTES_MAX);
@@ -30,7 +29,7 @@ static const char *why_stmt(struct arena *arena, const char *what, const struct 
     return buf.at;
 }
 
-static bool same_extents(const struct loop *a, const struct loop *b, size_t count)
+bool same_extents(const struct loop *a, const struct loop *b, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!formula_equal(a[i].extent, b[i].extent))
@@ -103,7 +102,7 @@ static void check_row_read(void *context, const struct expr *expr)
         check->bad = true;
 }
 
-static bool plain_reduction(const struct stmt *stmt)
+bool plain_reduction(const struct stmt *stmt)
 {
     if (stmt->reduce == REDUCE_NONE || stmt->scatter != NULL)
         return false;

@@ -54,6 +54,39 @@ bool tile_recognise(struct arena *arena, const struct op *op, const size_t *stmt
 const struct formula *tile_extent(struct arena *arena, const struct tile *tile,
                                   enum tile_group group);
 
+/* ---- chains: a sum of products, statistics along one of its indices, a second one over it ---- */
+
+/*
+ * As attention is written: results over rows and a shared index are read row-wise, by maps and
+ * reductions, and summed over that index by a second product.  A block that owns rows goes along
+ * the index in steps and keeps, per row, statistics and the second product's sums; what depends on
+ * a running maximum is rescaled when that grows.
+ *
+ *   scores   over rows and the shared index: the first product, masks, weights exp(x - max x)
+ *   rows     over the rows alone: maximum, sums, what follows from them
+ *   results  the second product, linear in the weights, and maps on its elements
+ */
+enum { CHAIN_GROUPS = 5 };
+enum chain_group { CHAIN_BATCH, CHAIN_M, CHAIN_N, CHAIN_K, CHAIN_COLUMNS };
+struct chain {
+    const struct op *op;
+    const size_t *stmts;
+    size_t count;
+    const struct stmt *first, *second;
+    size_t outer, inner;            /* free loops of `first`: of the rows, then the shared index */
+    const struct expr *query, *key; /* factors of `first`: over M and K, over N and K */
+    const struct expr *value;       /* factor of `second` over N and columns */
+    size_t loops[CHAIN_GROUPS][OP_LOOPS_MAX]; /* of `first`; COLUMNS: of `second` */
+    size_t loop_count[CHAIN_GROUPS];
+    bool online;        /* weights follow a running maximum */
+    const bool *stored; /* by tensor */
+};
+/* False with the reason in *why: which statement no block can do with running states. */
+bool chain_recognise(struct arena *arena, const struct op *op, const size_t *stmts, size_t count,
+                     struct chain *chain, const char **why);
+const struct formula *chain_extent(struct arena *arena, const struct chain *chain,
+                                   enum chain_group group);
+
 /* By tensor: written by one of the statements, and read outside them or a declared output. */
 const bool *region_stored(struct arena *arena, const struct op *op, const size_t *stmts,
                           size_t count);

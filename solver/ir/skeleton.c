@@ -46,7 +46,7 @@ struct planner {
 struct draft {
     struct plan_region region;
     enum primitive primitives[REGION_PRIMITIVES_MAX];
-    struct plan_tile tiles[OP_LOOPS_MAX];
+    struct plan_tile tiles[2 * OP_LOOPS_MAX]; /* of a chain: loops of two statements */
 };
 
 static int64_t evaluate(const struct planner *planner, const struct formula *formula)
@@ -239,6 +239,77 @@ static void plan_tile_of(struct planner *planner, const struct tile *tile)
                                    .step = last && summed ? deep : 0};
         }
     add_region(planner, &draft, tile->stmts, tile->count);
+}
+
+/* ---- chains ---- */
+
+static void add_tile(struct draft *draft, struct plan_tile tile)
+{
+    for (size_t i = 0; i < draft->region.tile_count; i++)
+        if (str_equal(draft->tiles[i].index, tile.index)) {
+            if (draft->tiles[i].block < tile.block)
+                draft->tiles[i] = tile;
+            return;
+        }
+    draft->tiles[draft->region.tile_count++] = tile;
+}
+
+static void add_chain_tiles(const struct planner *planner, struct draft *draft,
+                            const struct chain *chain, enum chain_group group, int64_t side)
+{
+    const struct stmt *stmt = group == CHAIN_COLUMNS ? chain->second : chain->first;
+    for (size_t i = 0; i < chain->loop_count[group]; i++) {
+        const struct loop *loop = &stmt->loops[chain->loops[group][i]];
+        bool last = i + 1 == chain->loop_count[group], whole = group >= CHAIN_K;
+        int64_t block = whole                          ? evaluate(planner, loop->extent)
+                        : last && group != CHAIN_BATCH ? side
+                                                       : 1;
+        add_tile(draft, (struct plan_tile){.index = loop->name,
+                                           .block = block,
+                                           .thread = last && !whole && side > 1 ? 4 : 1,
+                                           .step = group == CHAIN_N && last ? side
+                                                   : group == CHAIN_K       ? block
+                                                                            : 0});
+    }
+}
+
+/* What a block has whole, at other shapes: no more than it was planned for. */
+static const struct formula *chain_guard(const struct planner *planner, const struct chain *chain)
+{
+    const struct formula *guard = formula_int(planner->arena, 1);
+    for (enum chain_group group = CHAIN_K; group <= CHAIN_COLUMNS; group++) {
+        const struct stmt *stmt = group == CHAIN_COLUMNS ? chain->second : chain->first;
+        for (size_t i = 0; i < chain->loop_count[group]; i++) {
+            const struct formula *extent = stmt->loops[chain->loops[group][i]].extent;
+            const struct formula *whole = formula_int(planner->arena, evaluate(planner, extent));
+            if (extent->op != FORMULA_INT)
+                guard = formula_and(planner->arena, guard,
+                                    formula_binary(planner->arena, FORMULA_LE, extent, whole));
+        }
+    }
+    return guard;
+}
+
+static void plan_chain(struct planner *planner, const struct chain *chain)
+{
+    struct draft draft = {.region = {.depth = 1, .split = 1}};
+    int64_t k = evaluate(planner, chain_extent(planner->arena, chain, CHAIN_K));
+    int64_t columns = evaluate(planner, chain_extent(planner->arena, chain, CHAIN_COLUMNS));
+    int64_t side = k <= 64 && columns <= 64 ? 64 : 32;
+    draft.region.threads[0] = side / 4 * (side / 4);
+    draft.region.vector = 1;
+    add_primitive(&draft, PRIMITIVE_TILE_STAGING);
+    add_primitive(&draft, PRIMITIVE_SHARED_RESIDENCY);
+    add_primitive(&draft, PRIMITIVE_STREAMING_ACCUMULATION);
+    if (chain->online)
+        add_primitive(&draft, PRIMITIVE_ONLINE_STATE);
+    add_primitive(&draft, PRIMITIVE_REGISTER_TILE);
+    add_chain_tiles(planner, &draft, chain, CHAIN_BATCH, 1);
+    add_chain_tiles(planner, &draft, chain, CHAIN_M, side);
+    add_chain_tiles(planner, &draft, chain, CHAIN_N, side);
+    add_chain_tiles(planner, &draft, chain, CHAIN_K, 1);
+    add_chain_tiles(planner, &draft, chain, CHAIN_COLUMNS, 1);
+    add_region(planner, &draft, chain->stmts, chain->count);
 }
 
 /* ---- groups ---- */
@@ -456,6 +527,13 @@ size_t region_skeletons(struct arena *arena, const struct bound_op *target,
     const struct formula *guards[REGION_SKELETONS_MAX] = {NULL};
     struct tile tile;
     struct rows rows;
+    struct chain chain;
+    if (chain_recognise(arena, target->op, stmts, count, &chain, why) &&
+        evaluate(&planner, chain_extent(arena, &chain, CHAIN_M)) >= TILE_SIDE_MIN &&
+        evaluate(&planner, chain_extent(arena, &chain, CHAIN_N)) >= TILE_SIDE_MIN) {
+        plan_chain(&planner, &chain);
+        guards[0] = chain_guard(&planner, &chain);
+    }
     if (tile_recognise(arena, target->op, stmts, count, &tile, why) && tile_pays(&planner, &tile))
         plan_tile_of(&planner, &tile);
     if (rows_recognise(arena, target->op, stmts, count, &rows, why)) {

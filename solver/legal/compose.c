@@ -81,7 +81,6 @@ static void primitives_of_contraction(struct analysis *a, size_t s)
 }
 
 struct reuse_scan {
-    struct analysis *a;
     size_t tensor;
     size_t readers;
 };
@@ -93,13 +92,12 @@ static void scan_reuse(void *context, const struct expr *expr)
         scan->readers++;
 }
 
-/* Statements that read the tensor. */
-static size_t reader_count(struct analysis *a, size_t tensor)
+size_t reader_count(const struct op *op, size_t tensor)
 {
     size_t readers = 0;
-    for (size_t s = 0; s < a->op->stmt_count; s++) {
-        struct reuse_scan scan = {a, tensor, 0};
-        expr_walk(a->op->stmts[s].value, scan_reuse, &scan);
+    for (size_t s = 0; s < op->stmt_count; s++) {
+        struct reuse_scan scan = {tensor, 0};
+        expr_walk(op->stmts[s].value, scan_reuse, &scan);
         readers += scan.readers > 0;
     }
     return readers;
@@ -118,7 +116,7 @@ static void scan_shared(void *context, const struct expr *expr)
     if (expr->op != EXPR_READ || scan->shared != OP_NONE || !reads_plainly(scan->a->op, expr))
         return;
     if (scan->a->op->tensors[expr->tensor].rank == stmt->loop_count &&
-        reader_count(scan->a, expr->tensor) > 1)
+        reader_count(scan->a->op, expr->tensor) > 1)
         scan->shared = expr->tensor;
 }
 
@@ -152,7 +150,7 @@ static void primitives_of_structures(struct analysis *a, size_t s)
                        note_text(a, "count, mean and squared deviation are kept together, in one "
                                     "pass"));
     if (is_plain_map(stmt) && a->op->tensors[stmt->target].temporary &&
-        reader_count(a, stmt->target) > 1)
+        reader_count(a->op, stmt->target) > 1)
         note_primitive(a, s, PRIMITIVE_REMATERIALISATION,
                        note_text(a, "%.*s is read by several statements and cheap to compute again",
                                  STR_ARG(a->op->tensors[stmt->target].name)));
@@ -221,31 +219,21 @@ void find_primitives(struct analysis *a, size_t s)
 /* ---- composition ---- */
 
 struct neighbour {
-    struct analysis *a;
+    const struct op *op;
     const struct stmt *from, *to;
-    const struct expr *read; /* the worst of the reads */
-    int rank;                /* how bad it is */
-};
-
-enum reading {
-    READ_NONE,
-    READ_ELEMENT, /* at the own element */
-    READ_ROW,     /* one value for several elements */
-    READ_REDUCED, /* summed over some of its indices */
-    READ_CROSSED, /* indices in another order */
-    READ_WINDOW,
-    READ_GATHERED
+    bool found;
+    enum reading worst;
 };
 
 static enum reading reading_of(const struct neighbour *n, const struct expr *read)
 {
-    size_t rank = n->a->op->tensors[read->tensor].rank, before = 0;
+    size_t rank = n->op->tensors[read->tensor].rank, before = 0;
     bool reduced = false, crossed = false;
     for (size_t i = 0; i < rank; i++)
         if (expr_reads_data(read->subs[i]))
-            return READ_GATHERED;
-    if (!reads_plainly(n->a->op, read))
-        return READ_WINDOW;
+            return READING_GATHERED;
+    if (!reads_plainly(n->op, read))
+        return READING_WINDOW;
     for (size_t i = 0; i < rank; i++) {
         size_t loop = plain_loop(read->subs[i]);
         crossed |= i > 0 && loop < before;
@@ -253,8 +241,8 @@ static enum reading reading_of(const struct neighbour *n, const struct expr *rea
         before = loop;
     }
     if (crossed)
-        return READ_CROSSED;
-    return reduced ? READ_REDUCED : rank == n->to->loop_count ? READ_ELEMENT : READ_ROW;
+        return READING_CROSSED;
+    return reduced ? READING_REDUCED : rank == n->to->loop_count ? READING_ELEMENT : READING_ROW;
 }
 
 static void scan_reading(void *context, const struct expr *expr)
@@ -262,11 +250,25 @@ static void scan_reading(void *context, const struct expr *expr)
     struct neighbour *n = context;
     if (expr->op != EXPR_READ || expr->tensor != n->from->target)
         return;
-    int rank = (int)reading_of(n, expr);
-    if (rank > n->rank) {
-        n->rank = rank;
-        n->read = expr;
-    }
+    enum reading reading = reading_of(n, expr);
+    if (!n->found || reading > n->worst)
+        n->worst = reading;
+    n->found = true;
+}
+
+bool neighbour_reading(const struct op *op, size_t from, size_t to, enum reading *out)
+{
+    const struct stmt *producer = &op->stmts[from], *consumer = &op->stmts[to];
+    struct neighbour n = {op, producer, consumer, false, READING_ELEMENT};
+    expr_walk(consumer->value, scan_reading, &n);
+    for (size_t i = 0; consumer->scatter != NULL && i < op->tensors[consumer->target].rank; i++)
+        expr_walk(consumer->scatter[i], scan_reading, &n);
+    if (!n.found)
+        return false;
+    *out = n.worst;
+    if (producer->seq != OP_NONE || consumer->seq != OP_NONE)
+        *out = producer->seq == consumer->seq ? READING_STEP : READING_APART;
+    return true;
 }
 
 /* The consumer reduces over an index of the producer. */
@@ -297,56 +299,43 @@ static void compose_reduced(struct analysis *a, size_t from, size_t to)
 static void compose_read(struct analysis *a, size_t from, size_t to, enum reading reading)
 {
     switch (reading) {
-    case READ_NONE:
-        return;
-    case READ_ELEMENT:
+    case READING_ELEMENT:
         note_composition(a, from, to, true,
                          note_text(a, "read at the element that the same thread made"));
         return;
-    case READ_ROW:
+    case READING_ROW:
         note_composition(a, from, to, true,
                          note_text(a, "one value for several elements: if one block owns them "
                                       "all"));
         return;
-    case READ_REDUCED:
+    case READING_REDUCED:
         compose_reduced(a, from, to);
         return;
-    case READ_CROSSED:
-        note_composition(a, from, to, false,
-                         note_text(a, "read with its indices in another order: other blocks made "
-                                      "the elements of a row"));
+    case READING_STEP:
+        note_composition(a, from, to, true,
+                         note_text(a, "steps of one block of statements stay together"));
         return;
-    case READ_WINDOW:
-        note_composition(a, from, to, false,
-                         note_text(a, "read at other elements too: their blocks must be done, or "
-                                      "the elements be computed again"));
+    case READING_WINDOW:
+    case READING_CROSSED:
+    case READING_GATHERED:
+    case READING_APART:
+        note_composition(a, from, to, false, note_text(a, "%s", reading_why(reading)));
         return;
-    case READ_GATHERED:
-        note_composition(a, from, to, false,
-                         note_text(a, "data say which elements are read: all must be done"));
+    case READING_COUNT:
         return;
     }
 }
 
 static void compose(struct analysis *a, size_t from, size_t to)
 {
-    const struct stmt *producer = &a->op->stmts[from], *consumer = &a->op->stmts[to];
-    struct neighbour n = {a, producer, consumer, NULL, READ_NONE};
-    expr_walk(consumer->value, scan_reading, &n);
-    for (size_t i = 0; consumer->scatter != NULL && i < a->op->tensors[consumer->target].rank; i++)
-        expr_walk(consumer->scatter[i], scan_reading, &n);
-    if (n.rank == READ_NONE)
+    enum reading reading;
+    if (!neighbour_reading(a->op, from, to, &reading))
         return;
-    if (producer->seq != OP_NONE && producer->seq == consumer->seq)
-        note_composition(a, from, to, true,
-                         note_text(a, "steps of one block of statements stay together"));
-    else if (producer->seq != OP_NONE || consumer->seq != OP_NONE)
-        note_composition(a, from, to, false, note_text(a, "only one of them goes step by step"));
-    else if (producer->scatter != NULL)
+    if (a->op->stmts[from].scatter != NULL && reading < READING_STEP)
         note_composition(a, from, to, false,
                          note_text(a, "its elements are complete only when all is added"));
     else
-        compose_read(a, from, to, (enum reading)n.rank);
+        compose_read(a, from, to, reading);
 }
 
 void find_compositions(struct analysis *a, size_t s)

@@ -72,6 +72,13 @@ static void check_tile(struct check *c)
     add(c, LIMIT_TILE_REST, rest, 0);
 }
 
+static void check_chain(struct check *c)
+{
+    int64_t apart = c->footprint.threads - c->region->threads[0];
+    add(c, LIMIT_TILE_THREADS, apart < 0 ? -apart : apart, 0);
+    add(c, LIMIT_TILE_REST, c->footprint.rest, 0);
+}
+
 /* The access furthest from being aligned, of those along the rows.  What lies between kernels is
  * aligned for any vector. */
 static void check_alignment(struct check *c)
@@ -147,6 +154,8 @@ static void check_region(struct check *c)
     add(c, LIMIT_THREADS, said > made ? said : made, c->machine->threads_per_block);
     if (c->footprint.kind == FOOTPRINT_TILE)
         check_tile(c);
+    else if (c->footprint.kind == FOOTPRINT_CHAIN)
+        check_chain(c);
     else if (c->footprint.kind != FOOTPRINT_ELEMENTS)
         check_rows(c);
     check_machine(c);

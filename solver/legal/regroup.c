@@ -221,7 +221,7 @@ bool rewrite_merge(struct draft *d, const struct rewrite *rewrite)
 /* ---- associate ---- */
 
 /* Factors of both sums, in the loops of the outer one and behind them the inner one's. */
-struct chain {
+struct triple {
     struct loop loops[OP_LOOPS_MAX];
     size_t free_count, middle, loop_count; /* free, reduced by the outer, by the inner */
     struct factors first, last;            /* a; b and c */
@@ -230,7 +230,7 @@ struct chain {
 
 static bool chain_factors(struct draft *d, const struct stmt *outer, const struct stmt *inner,
                           const struct factors *of_outer, const struct factors *of_inner,
-                          const struct expr *read, struct chain *c)
+                          const struct expr *read, struct triple *c)
 {
     struct factors all = *of_inner;
     const struct expr *by_loop[OP_LOOPS_MAX];
@@ -280,7 +280,7 @@ static bool can_associate(struct draft *d, const struct stmt *outer, const struc
 }
 
 /* sum(j) b * c, over the loops that it uses. */
-static bool last_product(struct draft *d, const struct stmt *outer, const struct chain *c,
+static bool last_product(struct draft *d, const struct stmt *outer, const struct triple *c,
                          size_t dtype_of, struct operand *out)
 {
     struct stmt over = *outer;
@@ -314,7 +314,7 @@ static bool last_product(struct draft *d, const struct stmt *outer, const struct
 }
 
 /* The outer sum's reduced loops go, those behind them move up. */
-static void first_product(struct draft *d, struct stmt *outer, const struct chain *c,
+static void first_product(struct draft *d, struct stmt *outer, const struct triple *c,
                           const struct expr *last)
 {
     struct factors all = c->first;
@@ -347,7 +347,7 @@ bool rewrite_associate(struct draft *d, const struct rewrite *rewrite)
         return refuse(d, "its terms have too many factors");
     if (!dtype_is_float(inner->value->dtype) && of_inner.below_count > 0)
         return refuse(d, "quotients of integers do not add up");
-    struct chain c = {.free_count = outer->free_count, .middle = outer->loop_count};
+    struct triple c = {.free_count = outer->free_count, .middle = outer->loop_count};
     memcpy(c.loops, outer->loops, outer->loop_count * sizeof(c.loops[0]));
     c.loop_count = append_reduced(d, inner, c.loops, outer->loop_count);
     if (!chain_factors(d, outer, inner, &of_outer, &of_inner, of_outer.above[rewrite->loop], &c))

@@ -6,6 +6,7 @@
  *   maps      threads, vector
  *   tile      block and thread tile of M and N, step of K
  *   elements  nothing: a thread an element, whatever the plan says
+ *   all       either direction, where a tensor that L2 does not hold goes along an edge
  * Each region's choices are made by nested loops over fixed tables and kept when region_limits
  * finds nothing; a choice equal to an earlier one is not counted.
  *
@@ -23,6 +24,8 @@
 #include "base/map.h"
 #include "base/num.h"
 #include "base/panic.h"
+
+#include "solver/legal/space_chain.h"
 
 enum { WARP = 32, CHOICES_MAX = 4096, ACCESS_BYTES = 16, PRIMITIVES_MAX = 6 };
 enum { SCRATCH_BYTES = 16 << 20 }; /* limits of one region */
@@ -42,6 +45,7 @@ struct builder {
     size_t region;       /* at hand */
     struct plan trial;   /* the skeleton but for that region */
     struct plan_region *trial_regions;
+    bool both_ways;              /* the region at hand may walk in either direction */
     struct footprint footprint;  /* of the skeleton's region */
     struct plan_region *choices; /* of the region at hand */
     struct space_domain domain;
@@ -53,7 +57,8 @@ struct builder {
 
 static bool regions_equal(const struct plan_region *a, const struct plan_region *b)
 {
-    if (a->threads[0] != b->threads[0] || a->vector != b->vector ||
+    if (a->threads[0] != b->threads[0] || a->vector != b->vector || a->depth != b->depth ||
+        a->mma[0] != b->mma[0] || a->reverse != b->reverse ||
         a->primitive_count != b->primitive_count || a->tile_count != b->tile_count)
         return false;
     for (size_t i = 0; i < a->primitive_count; i++)
@@ -76,7 +81,7 @@ static void refuse(struct builder *b, const struct limits *limits)
 }
 
 /* Judges a choice in the skeleton's place; keeps it when it is legal and new. */
-static void offer(struct builder *b, const struct plan_region *choice)
+static void offer_one(struct builder *b, const struct plan_region *choice)
 {
     struct arena scratch;
     struct limits limits;
@@ -94,6 +99,16 @@ static void offer(struct builder *b, const struct plan_region *choice)
     else if (b->domain.count < CHOICES_MAX)
         b->choices[b->domain.count++] = *choice;
     arena_release(&scratch);
+}
+
+/* The choice, and where directions matter, the same from the end. */
+static void offer(struct builder *b, const struct plan_region *choice)
+{
+    struct plan_region other = *choice;
+    offer_one(b, choice);
+    other.reverse = !choice->reverse;
+    if (b->both_ways)
+        offer_one(b, &other);
 }
 
 static const struct plan_region *skeleton_region(const struct builder *b)
@@ -266,6 +281,28 @@ static void vary_tile(struct builder *b)
 
 /* ---- domains ---- */
 
+static void offer_chain(void *builder, const struct plan_region *choice)
+{
+    offer(builder, choice);
+}
+
+/* Does a tensor that is too large for L2 come to the region or leave it through global memory?
+ * Any order finds a smaller one there. */
+static bool hands_over(const struct builder *b)
+{
+    const struct op *op = b->bound->op;
+    for (size_t i = 0; i < b->skeleton->edge_count; i++) {
+        const struct plan_edge *edge = &b->skeleton->edges[i];
+        if ((edge->from != b->region && edge->to != b->region) || edge->residency != RESIDE_GLOBAL)
+            continue;
+        for (size_t t = 0; t < op->tensor_count; t++)
+            if (str_equal(op->tensors[t].name, edge->tensor) &&
+                (double)b->bound->tensors[t].bytes > machine_l2_holds(b->machine))
+                return true;
+    }
+    return false;
+}
+
 static void generate(struct builder *b)
 {
     const char *why = "";
@@ -274,6 +311,7 @@ static void generate(struct builder *b)
     b->domain = (struct space_domain){.count = 0};
     if (!footprint_of(b->arena, skeleton_region(b), b->bound, &b->footprint, &why))
         return;
+    b->both_ways = hands_over(b);
     offer(b, skeleton_region(b));
     switch (b->footprint.kind) {
     case FOOTPRINT_ELEMENTS:
@@ -284,6 +322,9 @@ static void generate(struct builder *b)
         break;
     case FOOTPRINT_TILE:
         vary_tile(b);
+        break;
+    case FOOTPRINT_CHAIN:
+        (void)chain_choices(b->arena, b->bound, skeleton_region(b), offer_chain, b);
         break;
     }
 }

@@ -5,10 +5,10 @@
 
 /*
  * The plans that vary a skeleton (plan_skeleton's, given as data): threads, vector width, items a
- * thread, a row to a warp or to a block, held or streamed, tile sizes.  Regions and edges stay as
- * they are.  Each region has a domain of choices that keep the machine's limits by themselves, the
- * skeleton's own first if it is legal; the order is fixed by the numbers alone, so equal inputs
- * give equal spaces.
+ * thread, a row to a warp or to a block, held or streamed, tile sizes, the direction in which
+ * blocks walk.  Regions and edges stay as they are.  Each region has a domain of choices that keep
+ * the machine's limits by themselves, the skeleton's own first if it is legal; the order is fixed
+ * by the numbers alone, so equal inputs give equal spaces.
  */
 struct space_domain {
     const struct plan_region *choices; /* differ from each other */

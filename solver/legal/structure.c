@@ -314,16 +314,23 @@ static void sort_by_word(struct structure_note *notes, size_t count)
         }
 }
 
+void analysis_begin(struct analysis *a, struct arena *arena, const struct bound_op *bound,
+                    const struct track *track)
+{
+    *a = (struct analysis){.arena = arena,
+                           .bound = bound,
+                           .op = bound->op,
+                           .track = track == NULL ? &bound->op->tracks[0] : track};
+    terms_init(&a->terms, arena, bound);
+    a->cycle = arena_array(arena, signed char, a->op->stmt_count + 1);
+    a->terms.carried = carried_statements(arena, a->op);
+}
+
 void structure_of(struct arena *arena, const struct bound_op *bound, const struct track *track,
                   struct structures *out)
 {
-    struct analysis a = {.arena = arena,
-                         .bound = bound,
-                         .op = bound->op,
-                         .track = track == NULL ? &bound->op->tracks[0] : track};
-    terms_init(&a.terms, arena, bound);
-    a.cycle = arena_array(arena, signed char, a.op->stmt_count + 1);
-    a.terms.carried = carried_statements(arena, a.op);
+    struct analysis a;
+    analysis_begin(&a, arena, bound, track);
     for (size_t s = 0; s < a.op->stmt_count; s++) {
         size_t first = a.structure_count;
         find_map(&a, s);

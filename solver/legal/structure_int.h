@@ -1,6 +1,7 @@
 #ifndef SOLVER_LEGAL_STRUCTURE_INT_H
 #define SOLVER_LEGAL_STRUCTURE_INT_H
 
+#include "solver/legal/primitives.h"
 #include "solver/legal/structure.h"
 #include "solver/legal/term.h"
 
@@ -35,6 +36,8 @@ struct analysis {
     size_t composition_count, composition_room;
 };
 
+void analysis_begin(struct analysis *a, struct arena *arena, const struct bound_op *bound,
+                    const struct track *track);
 struct str note_text(struct analysis *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void note_structure(struct analysis *a, size_t stmt, size_t with, enum structure word,
                     struct str text);
@@ -109,6 +112,13 @@ bool factors_in(const struct term *term, uint64_t mask, struct factors *out);
 bool has_factor(const struct factors *factors, const struct term_part *wanted);
 /* A condition on indices alone, with nothing read. */
 bool is_range(const struct term *term);
+
+/* ---- neighbours ---- */
+
+/* How `to` reads what `from` writes: the worst of its reads.  False when it does not. */
+bool neighbour_reading(const struct op *op, size_t from, size_t to, enum reading *out);
+/* Statements that read the tensor. */
+size_t reader_count(const struct op *op, size_t tensor);
 
 /* ---- rescaling ---- */
 

@@ -16,13 +16,6 @@
 
 enum { SCRATCH_BYTES = 256 << 20 };
 
-/* Edges cost the same whatever the regions choose. */
-size_t cover_signature(const struct plan_region *region)
-{
-    (void)region;
-    return 0;
-}
-
 /* ---- domains ---- */
 
 struct pricer {
@@ -78,16 +71,47 @@ static void add_choice(struct pricer *p, const struct cover_choice *choice)
     p->choices[p->count++] = *choice;
 }
 
+struct rest_edges {
+    const struct op *part;
+    struct plan_edge *edges;
+    size_t count;
+};
+
+static void add_stored(void *context, const struct expr *expr)
+{
+    struct rest_edges *list = context;
+    if (expr->op == EXPR_READ)
+        list->edges[list->count++] =
+            (struct plan_edge){list->part->tensors[expr->tensor].name, 0, 1, RESIDE_GLOBAL};
+}
+
+/* From the region, which is 0, to the rest, which is 1, and back. */
+static struct rest_edges edges_of(struct arena *arena, const struct candidate_class *class)
+{
+    const struct op *part = class->part->op;
+    struct rest_edges list = {part, arena_array(arena, struct plan_edge, 2 * part->tensor_count),
+                              0};
+    for (size_t t = 0; t + 1 < part->tensor_count; t++)
+        if (part->tensors[t].written_by == class->stmt_count)
+            list.edges[list.count++] =
+                (struct plan_edge){part->tensors[t].name, 1, 0, RESIDE_GLOBAL};
+    expr_walk(part->stmts[class->stmt_count].value, add_stored, &list);
+    return list;
+}
+
 bool cover_kind(struct arena *arena, const struct cover_problem *problem,
                 const struct candidate_class *class, size_t kind, bool first,
                 struct cover_kind *out, struct err *err)
 {
     const struct region_skeleton *skeleton = &class->kinds[kind];
+    const struct rest_edges list = edges_of(arena, class);
     out->plan = (struct plan){.op = class->part->op->hash,
                               .track = problem->track->name,
                               .machine = str_from(problem->limits->arch),
                               .regions = &skeleton->region,
                               .region_count = 1,
+                              .edges = list.edges,
+                              .edge_count = list.count,
                               .guard = skeleton->guard,
                               .deterministic = class->part->op->policy.deterministic};
     if (!plan_space(arena, &out->plan, class->part, problem->machine, 1, &out->space, err))
@@ -97,6 +121,17 @@ bool cover_kind(struct arena *arena, const struct cover_problem *problem,
     for (size_t i = 0; i < domain->count; i++)
         out->seconds[i] = price(problem, class->part, &domain->choices[i], first);
     return true;
+}
+
+/* Does an edge of some tensor that the class takes or gives depend on its ends? */
+static bool class_varies(const struct cover_problem *problem, const struct candidate_class *class)
+{
+    const struct bound_op *part = class->part;
+    for (size_t t = 0; t < part->op->tensor_count; t++)
+        if (part->op->tensors[t].written_by != OP_NONE &&
+            cost_edge_varies(part, t, problem->machine))
+            return true;
+    return false;
 }
 
 /* All legal choices of one kind of region. */
@@ -110,6 +145,7 @@ static void add_kind(struct pricer *p, size_t number)
         return;
     }
     const struct space_domain *domain = &kind.space.domains[0];
+    const bool varies = class_varies(p->problem, p->class);
     p->domain->generated += kind.space.generated;
     p->domain->legal += domain->count;
     for (size_t i = 0; i < LIMIT_COUNT; i++)
@@ -117,8 +153,10 @@ static void add_kind(struct pricer *p, size_t number)
     for (size_t i = 0; i < domain->count; i++) {
         const struct plan *whole =
             space_plan(p->arena, &kind.plan, p->class->part, &kind.space, &i);
+        const size_t signature =
+            varies ? number * COST_SIGNATURES + cost_signature(&domain->choices[i]) : 0;
         const struct cover_choice choice = {domain->choices[i], whole->guard, kind.seconds[i],
-                                            cover_signature(&domain->choices[i]), number};
+                                            signature, number};
         ASSERT(choice.signature < COVER_SIGNATURES);
         add_choice(p, &choice);
     }
@@ -292,7 +330,7 @@ static void find_reads(void *context, const struct expr *expr)
     for (size_t i = 0; i < l->read_count; i++)
         if (l->reads[i].tensor == expr->tensor)
             return;
-    struct cover_read read = {expr->tensor, writer, l->reader, 0};
+    struct cover_read read = {expr->tensor, writer, l->reader, 0, 0};
     for (const size_t *r = l->readers[expr->tensor]; *r != OP_NONE; r++)
         read.count += has_stmt(l->candidate, *r);
     l->reads[l->read_count++] = read;
@@ -309,7 +347,7 @@ static void link_item(struct linker *l, struct cover_item *item)
     l->read_count = 0;
     for (size_t i = 0; i < candidate->stmt_count; i++) {
         const struct stmt *stmt = &l->op->stmts[candidate->stmts[i]];
-        struct cover_write write = {stmt->target, OP_NONE, 0};
+        struct cover_write write = {stmt->target, OP_NONE, 0, 0};
         l->reader = candidate->stmts[i];
         walk_reads(l->op, stmt, find_reads, l);
         for (const size_t *r = l->readers[stmt->target]; *r != OP_NONE; r++) {
@@ -324,38 +362,6 @@ static void link_item(struct linker *l, struct cover_item *item)
     item->reads = l->reads;
     item->read_count = l->read_count;
     item->writes = writes;
-}
-
-double cover_edge(const struct cover_problem *problem, size_t tensor, const struct cover_item *from,
-                  const struct cover_choice *from_choice, const struct cover_item *to,
-                  const struct cover_choice *to_choice, bool first)
-{
-    double *known =
-        &problem->edges[((tensor * COVER_SIGNATURES + from_choice->signature) * COVER_SIGNATURES +
-                         to_choice->signature) *
-                            2 +
-                        first];
-    if (problem->edges_ignored)
-        return 0;
-    if (isnan(*known)) {
-        struct arena scratch;
-        struct edge_cost cost;
-        arena_init(&scratch, SCRATCH_BYTES);
-        const struct plan_region regions[2] = {
-            candidate_region(&scratch, problem->candidates, from->candidate, &from_choice->region),
-            candidate_region(&scratch, problem->candidates, to->candidate, &to_choice->region)};
-        const struct plan_edge edge = {.tensor = problem->bound->op->tensors[tensor].name,
-                                       .from = 0,
-                                       .to = 1,
-                                       .residency = RESIDE_GLOBAL};
-        const struct plan_edge edges[2] = {edge, edge};
-        const struct plan plan = {
-            .regions = regions, .region_count = 2, .edges = edges, .edge_count = 2};
-        cost_edge(&plan, first ? 0 : 1, problem->bound, problem->machine, &cost);
-        *known = cost.seconds;
-        arena_release(&scratch);
-    }
-    return *known;
 }
 
 static bool make_items(struct arena *arena, struct cover_problem *problem, struct err *err)
@@ -386,52 +392,19 @@ static bool make_items(struct arena *arena, struct cover_problem *problem, struc
     return true;
 }
 
-/* A choice of each signature at either end of a tensor. */
-struct ends {
-    const struct cover_item *from[COVER_SIGNATURES], *to[COVER_SIGNATURES];
-};
-
-static const struct cover_choice *of_signature(const struct cover_item *item, size_t signature)
-{
-    return &item->domain->choices[item->domain->starts[signature]];
-}
-
-static void note_ends(const struct cover_item *item, struct ends *ends)
-{
-    for (size_t s = 0; s < COVER_SIGNATURES; s++) {
-        if (item->domain->starts[s] == item->domain->starts[s + 1])
-            continue;
-        for (size_t i = 0; i < item->write_count; i++)
-            ends[item->writes[i].tensor].from[s] = item;
-        for (size_t i = 0; i < item->read_count; i++)
-            ends[item->reads[i].tensor].to[s] = item;
-    }
-}
-
-/* What handing over a tensor costs at least, whatever is chosen at its ends. */
-static double least_edge(const struct cover_problem *problem, size_t tensor,
-                         const struct ends *ends)
-{
-    double least = INFINITY;
-    for (size_t a = 0; a < COVER_SIGNATURES; a++)
-        for (size_t b = 0; b < COVER_SIGNATURES; b++)
-            for (int first = 0; first < 2 && ends->from[a] != NULL && ends->to[b] != NULL; first++)
-                least = fmin(least, cover_edge(problem, tensor, ends->from[a],
-                                               of_signature(ends->from[a], a), ends->to[b],
-                                               of_signature(ends->to[b], b), first));
-    return least;
-}
-
+/* What an item takes at least: its cheapest choice, and each tensor handed over as cheaply as any
+ * ends do it. */
 static void find_least(struct arena *arena, const struct cover_problem *problem,
                        struct cover_item *items)
 {
     const size_t tensors = problem->bound->op->tensor_count;
-    struct ends *ends = arena_array(arena, struct ends, tensors + 1);
     double *least = arena_array(arena, double, tensors + 1);
-    for (size_t i = 0; i < problem->item_count; i++)
-        note_ends(&items[i], ends);
-    for (size_t t = 0; t < tensors; t++)
-        least[t] = least_edge(problem, t, &ends[t]);
+    for (size_t t = 0; t < tensors; t++) {
+        const struct cover_hand *hand = &problem->hands[t];
+        least[t] = INFINITY;
+        for (size_t i = 0; i < 2 * hand->rows * hand->columns; i++)
+            least[t] = fmin(least[t], hand->seconds[i]);
+    }
     for (size_t i = 0; i < problem->item_count; i++) {
         items[i].least = INFINITY;
         for (size_t k = 0; k < items[i].domain->count; k++)
@@ -445,21 +418,17 @@ bool cover_problem(struct arena *arena, const struct candidates *candidates,
                    const struct machine *machine, size_t best, struct cover_problem *out,
                    struct err *err)
 {
-    const size_t edges =
-        candidates->bound->op->tensor_count * COVER_SIGNATURES * COVER_SIGNATURES * 2;
     struct cover_problem problem = {.bound = candidates->bound,
                                     .track = candidates->track,
                                     .machine = machine,
                                     .limits = candidates->limits,
                                     .candidates = candidates,
-                                    .best = best,
-                                    .edges = arena_array(arena, double, edges + 1)};
+                                    .best = best};
     ASSERT(best > 0 && best <= FACTOR_BEST_MAX);
-    for (size_t i = 0; i < edges; i++)
-        problem.edges[i] = NAN;
     make_domains(arena, &problem);
     if (!make_items(arena, &problem, err))
         return false;
+    cover_hands(arena, &problem, (struct cover_item *)problem.items);
     find_least(arena, &problem, (struct cover_item *)problem.items);
     *out = problem;
     return true;
@@ -485,9 +454,9 @@ double cover_cost(struct arena *arena, const struct cover_problem *problem,
             size_t w = 0;
             while (writer->writes[w].tensor != item->reads[r].tensor)
                 w++;
-            cost += cover_edge(problem, item->reads[r].tensor, writer,
-                               &writer->domain->choices[from->choice], item, choice,
-                               writer->writes[w].first == item->reads[r].first);
+            cost += cover_edge(problem, &writer->writes[w],
+                               writer->domain->choices[from->choice].signature, &item->reads[r],
+                               choice->signature);
         }
     }
     return cost;

@@ -16,23 +16,19 @@
  * neighbours the same, so the k best covers are among what is kept for k <= best.
  */
 enum {
-    COVER_SIGNATURES = 4,      /* different values of cover_signature */
+    COVER_SIGNATURES = REGION_SKELETONS_MAX * COST_SIGNATURES,
     COVER_WIDTH_MAX = 1 << 12, /* states of one number of statements done; the rest is dropped */
     COVER_STATES_MAX = 1 << 18,
     COVER_PAIRS_MAX = 1 << 24, /* entries of a factor graph's tables */
     COVER_NARROW = 64          /* the width past COVER_STATES_MAX */
 };
 
-/* All that edges of a plan may depend on in a region besides the tensors: below
- * COVER_SIGNATURES. */
-size_t cover_signature(const struct plan_region *region);
-
 struct cover_choice {
     struct plan_region region; /* of the class's part */
     const struct formula *guard;
-    double seconds; /* not as the first region of a plan */
-    size_t signature;
-    size_t kind; /* of the class's */
+    double seconds;   /* not as the first region of a plan */
+    size_t signature; /* its kind and cost_signature; 0 where no edge varies */
+    size_t kind;      /* of the class's */
 };
 struct cover_domain {
     const struct cover_choice *choices; /* by signature, then seconds */
@@ -46,10 +42,20 @@ struct cover_domain {
 struct cover_read {
     size_t tensor, writer; /* statement */
     size_t first, count;   /* of its statements that read it: the first, and how many */
+    size_t column;         /* of hands[tensor], of signature 0 */
 };
 struct cover_write {
     size_t tensor;
     size_t first, count; /* of other statements that read it */
+    size_t row;          /* of hands[tensor], of signature 0 */
+};
+/* What cost_edge says of a tensor, by item and signature at both ends.  Where edges of it do not
+ * vary there is one row and one column. */
+struct cover_hand {
+    bool varies;
+    size_t rows, columns;
+    const double *seconds; /* [row][column][the receiver pays for the writing] */
+    const size_t *same;    /* by row: the first row of equal seconds */
 };
 struct cover_item {
     const struct candidate_set *candidate;
@@ -69,10 +75,10 @@ struct cover_problem {
     const struct cover_domain *domains; /* by class */
     const struct cover_item *items;     /* in the candidates' order, without empty domains */
     size_t item_count;
-    const size_t *starts; /* by unit, as candidates.starts */
-    double start_s;       /* of any plan: what the first region costs more than others */
-    double *edges;        /* what cost_edge said: [tensor][from][to][first]; NaN = not asked */
-    bool edges_ignored;   /* regions alone: for comparison */
+    const size_t *starts;           /* by unit, as candidates.starts */
+    double start_s;                 /* of any plan: what the first region costs more than others */
+    const struct cover_hand *hands; /* by tensor */
+    bool edges_ignored;             /* regions alone: for comparison */
     size_t best;
     size_t generated, legal, kept; /* choices of all domains */
     size_t reused;                 /* candidates whose domain an equal one had made */
@@ -83,11 +89,13 @@ struct cover_problem {
 bool cover_problem(struct arena *arena, const struct candidates *candidates,
                    const struct machine *machine, size_t best, struct cover_problem *out,
                    struct err *err) MUST_USE;
-/* Seconds of handing over a tensor from one choice to another; `first`: the receiver is the one
- * that pays for writing it. */
-double cover_edge(const struct cover_problem *problem, size_t tensor, const struct cover_item *from,
-                  const struct cover_choice *from_choice, const struct cover_item *to,
-                  const struct cover_choice *to_choice, bool first);
+/* Seconds of handing over a tensor between choices of two signatures.  The receiver with the first
+ * of the statements that read it pays for the writing. */
+double cover_edge(const struct cover_problem *problem, const struct cover_write *from,
+                  size_t from_signature, const struct cover_read *to, size_t to_signature);
+/* What tells writers of a tensor apart: equal for equal seconds to any receiver. */
+size_t cover_writer(const struct cover_problem *problem, const struct cover_write *from,
+                    size_t signature);
 
 /* ---- results ---- */
 
@@ -110,7 +118,7 @@ struct cover_result {
 
 /*
  * Dynamic programming over cuts.  A state is what is done (closed under what it reads) and, for
- * each tensor that is still to be read, the signature of its writer and whether its writing is
+ * each tensor that is still to be read, what tells its writer apart and whether its writing is
  * paid.  `width` 0 = COVER_WIDTH_MAX.
  */
 void cover_solve(struct arena *arena, const struct cover_problem *problem, size_t width,

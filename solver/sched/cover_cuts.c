@@ -2,7 +2,7 @@
  * Exact covers: dynamic programming over cuts of the statements.
  *
  * A state is a set of units that is closed under what they read, and of each tensor that is still
- * to be read: the signature of its writer, and whether its writing is paid.  A transition adds an
+ * to be read: what tells its writer apart, and whether its writing is paid.  A transition adds an
  * item whose inputs are done.  States are worked off by the number of units done, so all ways to a
  * state are known when its turn comes; each keeps the `best` cheapest.
  *
@@ -39,11 +39,10 @@ struct partial {
 struct live {
     uint32_t tensor;
     uint16_t left; /* statements that are to read it */
-    uint8_t signature;
     bool paid;
-    uint32_t first; /* the statement that pays for the writing: while it does, the first to read */
-    const struct cover_item *writer; /* one of that signature */
-    const struct cover_choice *choice;
+    uint32_t writer;                 /* cover_writer */
+    const struct cover_write *write; /* of one of those */
+    size_t signature;
 };
 struct state {
     size_t low;      /* the first unit that is not done */
@@ -224,7 +223,7 @@ static void advance(struct arena *scratch, const struct cuts *c, const struct st
         for (size_t r = 0; r < item->read_count; r++)
             if (item->reads[r].tensor == own.tensor) {
                 own.left = (uint16_t)(own.left - item->reads[r].count);
-                own.paid |= item->reads[r].first == own.first;
+                own.paid |= item->reads[r].first == own.write->first;
             }
         if (own.left > 0)
             live[kept++] = own;
@@ -233,13 +232,12 @@ static void advance(struct arena *scratch, const struct cuts *c, const struct st
         size_t at = kept++;
         for (; at > 0 && live[at - 1].tensor > item->writes[i].tensor; at--)
             live[at] = live[at - 1];
-        live[at] = (struct live){(uint32_t)item->writes[i].tensor,
-                                 (uint16_t)item->writes[i].count,
-                                 (uint8_t)choice->signature,
-                                 false,
-                                 (uint32_t)item->writes[i].first,
-                                 item,
-                                 choice};
+        live[at] = (struct live){
+            .tensor = (uint32_t)item->writes[i].tensor,
+            .left = (uint16_t)item->writes[i].count,
+            .writer = (uint32_t)cover_writer(c->problem, &item->writes[i], choice->signature),
+            .write = &item->writes[i],
+            .signature = choice->signature};
     }
     to->live_count = kept;
 }
@@ -251,8 +249,10 @@ static struct str key_of(struct cuts *c, const struct state *state)
     buf_bytes(&c->key, &low, sizeof(low));
     if (state->extra_count > 0)
         buf_bytes(&c->key, state->extra, state->extra_count * sizeof(*state->extra));
-    for (size_t i = 0; i < state->live_count; i++)
-        buf_char(&c->key, (char)(state->live[i].signature * 2 + state->live[i].paid));
+    for (size_t i = 0; i < state->live_count; i++) {
+        const uint32_t word = state->live[i].writer * 2 + state->live[i].paid;
+        buf_bytes(&c->key, &word, sizeof(word));
+    }
     ASSERT(!c->key.overflow);
     return buf_view(&c->key);
 }
@@ -300,10 +300,9 @@ static double reading_cost(const struct cuts *c, const struct state *state,
             const struct live *live = &state->live[i];
             if (live->tensor != item->reads[r].tensor)
                 continue;
-            const bool first = item->reads[r].first == live->first;
-            ASSERT(!first || !live->paid);
-            cost += cover_edge(c->problem, live->tensor, live->writer, live->choice, item, choice,
-                               first);
+            ASSERT(!live->paid || item->reads[r].first != live->write->first);
+            cost += cover_edge(c->problem, live->write, live->signature, &item->reads[r],
+                               choice->signature);
         }
     return cost;
 }

@@ -168,9 +168,8 @@ static double hand_over(const struct table *t, const struct cover_pick *x,
             continue;
         for (size_t w = 0; w < from->write_count; w++)
             if (from->writes[w].tensor == read->tensor)
-                cost += cover_edge(p, read->tensor, from, &from->domain->choices[x->choice], to,
-                                   &to->domain->choices[y->choice],
-                                   from->writes[w].first == read->first);
+                cost += cover_edge(p, &from->writes[w], from->domain->choices[x->choice].signature,
+                                   read, to->domain->choices[y->choice].signature);
     }
     return cost;
 }

@@ -15,4 +15,7 @@ bool cover_kind(struct arena *arena, const struct cover_problem *problem,
                 const struct candidate_class *class, size_t kind, bool first,
                 struct cover_kind *out, struct err *err) MUST_USE;
 
+/* Numbers the items' ends of each tensor and asks cost_edge for all pairs. */
+void cover_hands(struct arena *arena, struct cover_problem *problem, struct cover_item *items);
+
 #endif

@@ -60,15 +60,15 @@ static const double *region_seconds(struct compiler *c, size_t region)
     return seconds;
 }
 
-/* All edges between two regions, whichever way they go. */
+/* All edges between two regions, whichever way they go, by what they depend on of both. */
 struct hand_over {
     struct compiler *compiler;
     size_t a, b;
+    double seconds[COST_SIGNATURES][COST_SIGNATURES]; /* by signature */
 };
 
-static double hand_over_seconds(const void *context, size_t row, size_t column)
+static double edges_seconds(const struct hand_over *h, size_t row, size_t column)
 {
-    const struct hand_over *h = context;
     struct compiler *c = h->compiler;
     double seconds = 0;
     c->regions[h->a] = c->space->domains[h->a].choices[row];
@@ -84,6 +84,30 @@ static double hand_over_seconds(const void *context, size_t row, size_t column)
     c->regions[h->a] = c->skeleton->regions[h->a];
     c->regions[h->b] = c->skeleton->regions[h->b];
     return seconds;
+}
+
+static double hand_over_seconds(const void *context, size_t row, size_t column)
+{
+    const struct hand_over *h = context;
+    const struct space_domain *domains = h->compiler->space->domains;
+    return h->seconds[cost_signature(&domains[h->a].choices[row])]
+                     [cost_signature(&domains[h->b].choices[column])];
+}
+
+/* One pair of choices stands for all of its signatures. */
+static struct hand_over hand_over_of(struct compiler *c, const struct plan_edge *edge)
+{
+    struct hand_over h = {.compiler = c, .a = edge->from, .b = edge->to};
+    const struct space_domain *a = &c->space->domains[h.a], *b = &c->space->domains[h.b];
+    bool known[COST_SIGNATURES][COST_SIGNATURES] = {{false}};
+    for (size_t row = 0; row < a->count; row++)
+        for (size_t column = 0; column < b->count; column++) {
+            size_t x = cost_signature(&a->choices[row]), y = cost_signature(&b->choices[column]);
+            if (!known[x][y])
+                h.seconds[x][y] = edges_seconds(&h, row, column);
+            known[x][y] = true;
+        }
+    return h;
 }
 
 /* The first edge of its two regions stands for all of them. */
@@ -138,12 +162,13 @@ bool plan_graph(struct arena *arena, const struct plan *skeleton, const struct b
                                                 .domain = make_domain(arena, &space->domains[i]),
                                                 .unary = region_seconds(&c, i)};
     for (size_t i = 0; i < skeleton->edge_count; i++) {
-        const struct hand_over h = {&c, skeleton->edges[i].from, skeleton->edges[i].to};
-        if (is_first(skeleton, i))
-            edges[edge_count++] = (struct factor_edge){
-                h.a, h.b,
-                factor_table(arena, space->domains[h.a].count, space->domains[h.b].count,
-                             hand_over_seconds, &h)};
+        if (!is_first(skeleton, i))
+            continue;
+        const struct hand_over h = hand_over_of(&c, &skeleton->edges[i]);
+        edges[edge_count++] =
+            (struct factor_edge){h.a, h.b,
+                                 factor_table(arena, space->domains[h.a].count,
+                                              space->domains[h.b].count, hand_over_seconds, &h)};
     }
     *out = (struct factor_graph){variables, space->domain_count, edges, edge_count};
     return true;

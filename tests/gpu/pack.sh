@@ -1,13 +1,15 @@
 #!/bin/sh
 # Makes bundles for a machine with a GPU, which then needs neither this tree nor a compiler of C:
 #
-#     sh tests/gpu/pack.sh OUT cases|headline|taped|specs|kernels [NAME...]
+#     sh tests/gpu/pack.sh OUT cases|headline|taped|specs|kernels|joint [NAME...]
 #
 #   cases     kernels that cheat, and honest ones, of tests/cases/cheats: gate "gpu" at small targets
 #   headline  the realised kernels of five specs at their target shapes: gate "time"
 #   taped     the kernels that a model wrote on tests/tapes, each that is accepted: gate "time"
 #   specs     the realised kernel of every spec of kernels/ops: gate "gpu"
 #   kernels   kernels of tests/cases/cuda and tests/gpu/kernels against specs of their own: gate "gpu"
+#   joint     plans that differ in the direction of their regions' walks only, as SPEC-VARIANT (see
+#             tests/gpu/joint.c; make build/gcc/tests/gpu/joint first): gate "time"
 #
 # Then, over there:  warpwright-worker evaluate OUT VERDICTS --gpu-only
 set -eu
@@ -21,6 +23,27 @@ mkdir -p "$out" "$made"
 realise() {
     [ -s "$made/$1/kernel.cu" ] ||
         "$program" synth "kernels/ops/$1.json" --llm none --attempts 1 --seed 1 --out "$made/$1"
+}
+
+# The pairs of plans of a spec at a shape, as bundles SPEC[-TAG]-VARIANT; variants that are the same
+# kernel are packed once.
+pairs() {
+    spec=$1 tag=$2 shape=$3
+    shift 3
+    name=$(basename "$spec" .json)$tag
+    rm -rf "$made/joint-$name"
+    "$joint" "$spec" "$made/joint-$name" ${shape:+"$shape"} >"$made/joint.tsv"
+    sed "s/^/$name\t/" "$made/joint.tsv" >>"$out/LIST.tsv"
+    for variant; do
+        for before in "$@"; do
+            [ "$before" = "$variant" ] && break
+            cmp -s "$made/joint-$name/$before/kernel.cu" "$made/joint-$name/$variant/kernel.cu" &&
+                continue 2
+        done
+        "$program" evaluate --pack "$out/$name-$variant.json" "$spec" \
+            "$made/joint-$name/$variant/kernel.cu" --plan "$made/joint-$name/$variant/plan.json" \
+            ${shape:+--shape "$shape"} --gate "${GATE:-time}" --seed 7
+    done
 }
 
 case $what in
@@ -76,5 +99,22 @@ kernels)
             "$source" --manifest "tests/gpu/kernels/$kernel.manifest.json" --gate gpu --seed 6
     done <tests/gpu/kernels/LIST.tsv
     ;;
-*) echo "usage: pack.sh OUT cases|headline|taped|specs|kernels [NAME...]" >&2; exit 2 ;;
+joint)
+    joint=${JOINT:-build/gcc/tests/gpu/joint}
+    : >"$out/LIST.tsv"
+    for megabytes in 8 16 24 32 48 64 96 128 256; do
+        pairs tests/cases/joint/walk_pair.json "-$megabytes" "M=$((megabytes * 64)),N=4096" \
+            forward alternate
+    done
+    for name in chain matmul_layernorm residual rows_map softmax; do
+        pairs "tests/cases/joint/walk_$name.json" "" "" forward joint
+    done
+    # Here regions also share what no edge of a plan stands for.
+    for name in tests/cases/joint/walk_columns tests/cases/joint/walk_layernorm_axes \
+        kernels/ops/groupnorm; do
+        pairs "$name.json" "" "" forward joint alternate counter
+    done
+    pairs kernels/ops/batchnorm.json "" "" forward alternate
+    ;;
+*) echo "usage: pack.sh OUT cases|headline|taped|specs|kernels|joint [NAME...]" >&2; exit 2 ;;
 esac

@@ -10,7 +10,7 @@
 #include "solver/sched/sched.h"
 #include "tests/unit/solver/ir/plans.h"
 
-enum { OPS = 300, STMTS_MAX = 6, SIDE = 64, BEST = 4, COVERS_MAX = 1 << 16 };
+enum { OPS = 300, STMTS_MAX = 6, SIDE = 64, LARGE_SIDE = 4096, BEST = 4, COVERS_MAX = 1 << 16 };
 static const size_t arena_bytes_max = (size_t)4 << 30;
 static const double tolerance = 1e-9; /* relative */
 static const struct skeleton_limits limits = {"sm_90a", 1024};
@@ -225,7 +225,8 @@ static void test_against_all_covers(void **state UNUSED)
         struct arena arena;
         struct sample sample;
         arena_init(&arena, arena_bytes_max);
-        struct str text = random_op_text(&arena, seed, STMTS_MAX, SIDE);
+        struct str text =
+            random_op_text(&arena, seed, STMTS_MAX, seed % 2 == 0 ? SIDE : LARGE_SIDE);
         /* few choices, so that all of them can be tried */
         prepare(&arena, parse(&arena, text), machines[seed % COUNT_OF(machines)],
                 seed % 3 == 0 ? BEST : 1, &sample);
@@ -410,8 +411,9 @@ static void test_narrow_states_prove_a_bound(void **state UNUSED)
         struct sample sample;
         struct cover_result exact, narrow;
         arena_init(&arena, arena_bytes_max);
-        prepare(&arena, parse(&arena, random_op_text(&arena, seed, 12, SIDE)), "h200-sxm", 1,
-                &sample);
+        prepare(&arena,
+                parse(&arena, random_op_text(&arena, seed, 12, seed % 2 == 0 ? SIDE : LARGE_SIDE)),
+                "h200-sxm", 1, &sample);
         cover_solve(&arena, &sample.problem, 0, &exact);
         cover_solve(&arena, &sample.problem, 1, &narrow);
         assert_int_equal(exact.claim, FACTOR_OPTIMAL);

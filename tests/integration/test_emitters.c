@@ -1,8 +1,9 @@
 /*
  * Every spec, by every writer of CUDA: emitted, compiled by NVRTC, run on the emulator with all
  * checks on at each of the spec's verify shapes that the guard admits (the last one with large and
- * special values too), and compared with the interpreter's values and bounds.  The reference must
- * give the same values (to fp64 rounding) and the same bounds (to 1 %), on every track.
+ * special values too), and compared with the interpreter's values and bounds.  Realised plans run
+ * in both directions.  The reference must give the same values (to fp64 rounding) and the same
+ * bounds (to 1 %), on every track.
  *
  * Skips without NVRTC.
  */
@@ -20,8 +21,9 @@ static const struct device_paths paths = {.build_folder = "build/nvrtc"};
 static const char arch[] = "sm_90a";
 static const struct skeleton_limits limits = {arch, 1024};
 
-enum writer { NAIVE, REALISED, REFERENCE };
-static const char *const writer_names[] = {"naive", "realised", "reference"};
+enum writer { NAIVE, REALISED, REVERSED, ELEMENTS, REFERENCE };
+static const char *const writer_names[] = {"naive", "realised", "reversed", "reversed elements",
+                                           "reference"};
 
 /* One folder of specs by one writer. */
 struct suite {
@@ -208,6 +210,22 @@ static void run_shapes(struct subject *s)
     }
 }
 
+/* All regions from the end; each realised as planned, or one thread an element. */
+static const struct plan *reversed(struct arena *arena, const struct plan *plan, bool elements)
+{
+    struct plan *out = arena_new(arena, struct plan);
+    struct plan_region *regions = arena_array(arena, struct plan_region, plan->region_count);
+    *out = *plan;
+    for (size_t r = 0; r < plan->region_count; r++) {
+        regions[r] = plan->regions[r];
+        regions[r].reverse = true;
+        if (elements)
+            regions[r].primitive_count = regions[r].tile_count = 0;
+    }
+    out->regions = regions;
+    return out;
+}
+
 static bool emit(struct subject *s, struct err *err)
 {
     const struct bound_op *target;
@@ -218,11 +236,16 @@ static bool emit(struct subject *s, struct err *err)
     case REFERENCE:
         return emit_reference(s->arena, s->op, s->track, arch, &s->emitted, err);
     case REALISED:
+    case REVERSED:
+    case ELEMENTS:
         break;
     }
-    return op_bind_shape(s->arena, s->op, &s->op->targets[0], &target, err) &&
-           plan_skeleton(s->arena, target, s->track, &limits, &plan, err) &&
-           plan_check(plan, s->op, err) && realise(s->arena, s->op, plan, arch, &s->emitted, err);
+    if (!op_bind_shape(s->arena, s->op, &s->op->targets[0], &target, err) ||
+        !plan_skeleton(s->arena, target, s->track, &limits, &plan, err))
+        return false;
+    if (s->suite->writer != REALISED)
+        plan = reversed(s->arena, plan, s->suite->writer == ELEMENTS);
+    return plan_check(plan, s->op, err) && realise(s->arena, s->op, plan, arch, &s->emitted, err);
 }
 
 static void run_track(struct subject *s)
@@ -300,13 +323,19 @@ static void run_suite(const char *folder, enum writer writer)
     }
 SUITE(ops_naive, "kernels/ops", NAIVE)
 SUITE(ops_realised, "kernels/ops", REALISED)
+SUITE(ops_reversed, "kernels/ops", REVERSED)
 SUITE(ops_reference, "kernels/ops", REFERENCE)
 SUITE(cases_naive, "tests/cases/ops", NAIVE)
 SUITE(cases_realised, "tests/cases/ops", REALISED)
+SUITE(cases_reversed, "tests/cases/ops", REVERSED)
+SUITE(cases_elements, "tests/cases/ops", ELEMENTS)
 SUITE(cases_reference, "tests/cases/ops", REFERENCE)
 SUITE(features_naive, "tests/cases/features", NAIVE)
 SUITE(features_realised, "tests/cases/features", REALISED)
+SUITE(features_reversed, "tests/cases/features", REVERSED)
 SUITE(features_reference, "tests/cases/features", REFERENCE)
+
+SUITE(joint_reversed, "tests/cases/joint", REVERSED)
 
 int main(void)
 {
@@ -315,7 +344,9 @@ int main(void)
         cmocka_unit_test(test_ops_reference),      cmocka_unit_test(test_cases_naive),
         cmocka_unit_test(test_cases_realised),     cmocka_unit_test(test_cases_reference),
         cmocka_unit_test(test_features_naive),     cmocka_unit_test(test_features_realised),
-        cmocka_unit_test(test_features_reference),
+        cmocka_unit_test(test_features_reference), cmocka_unit_test(test_ops_reversed),
+        cmocka_unit_test(test_cases_reversed),     cmocka_unit_test(test_cases_elements),
+        cmocka_unit_test(test_features_reversed),  cmocka_unit_test(test_joint_reversed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

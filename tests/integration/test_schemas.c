@@ -15,6 +15,7 @@
 #include "agent/llm/llm.h"
 #include "memory/memory.h"
 #include "solver/ir/ir.h"
+#include "solver/legal/legal.h"
 #include "tests/unit/unit.h"
 #include "verify/check/contracts.h"
 #include "verify/evaluate/evaluate.h"
@@ -256,6 +257,7 @@ DOCUMENT(task, task)
 DOCUMENT(plan, plan)
 DOCUMENT(manifest, manifest)
 DOCUMENT(machine, machine)
+DOCUMENT(primitive_entry, primitive_entry)
 DOCUMENT(bundle, bundle)
 #undef DOCUMENT
 
@@ -288,6 +290,7 @@ static const struct {
                  {"plan", "solver/ir/plan.schema.json", read_plan},
                  {"manifest", "solver/ir/manifest.schema.json", read_manifest},
                  {"machine", "solver/ir/machine.schema.json", read_machine},
+                 {"primitive", "solver/legal/primitive.schema.json", read_primitive_entry},
                  {"candidate", "verify/evaluate/candidate.schema.json", read_candidate},
                  {"candidate_cubin", "verify/evaluate/candidate.schema.json", read_candidate},
                  {"bundle", "verify/evaluate/bundle.schema.json", read_bundle},

@@ -61,6 +61,8 @@ static void observe_ptx(struct observed_builder *observed, const char *entry,
         {"atomics", facts->atomics},
         {"f64_ops", facts->f64_ops},
         {"f16_arithmetic", facts->f16_arithmetic},
+        {"shuffles", facts->shuffles},
+        {"vector_accesses", facts->vector_accesses},
     };
 
     for (size_t i = 0; i < COUNT_OF(counts); i++)

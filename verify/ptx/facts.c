@@ -164,6 +164,9 @@ static void count_by_mnemonic(struct ptx_facts *out, const struct ast_insn *a)
     case MN_barrier:
         out->barriers += !has(a, MOD_warp);
         break;
+    case MN_shfl:
+        out->shuffles++;
+        break;
     case MN_atom:
     case MN_red:
         out->atomics++;
@@ -203,6 +206,8 @@ static void count_memory(struct ptx_facts *out, const struct ast_insn *a)
     bool store = a->mnemonic == MN_st || a->mnemonic == MN_atom || a->mnemonic == MN_red ||
                  (a->mnemonic == MN_wmma && has(a, MOD_store)) ||
                  (a->mnemonic == MN_cp && has(a, MOD_bulk) && has(a, MOD_bulk_group));
+    bool vector = has(a, MOD_v2) || has(a, MOD_v4);
+    out->vector_accesses += vector && (load || store) && touches_global(a);
     out->loads_global |= load && touches_global(a);
     out->stores_global |= store && touches_global(a);
 }

@@ -84,7 +84,9 @@ struct ptx_facts {
     uint32_t mma_f16, mma_bf16, mma_tf32, mma_f64, mma_int, mma_fp8; /* static counts */
     uint32_t cvt_tf32;
     uint32_t cp_async, bulk_copies, wgmma, ldmatrix, barriers, atomics, f64_ops, f16_arithmetic;
-    uint32_t instructions;                  /* static */
+    uint32_t shuffles;
+    uint32_t vector_accesses; /* loads and stores of two or four elements in global memory */
+    uint32_t instructions;    /* static */
     int line_clock, line_global, line_heap; /* source lines through .loc, 0 = unknown */
 };
 void ptx_module_facts(const struct ptx_module *module, const char *entry, struct ptx_facts *out);

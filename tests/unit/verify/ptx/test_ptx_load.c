@@ -195,6 +195,11 @@ static void test_facts(void **state)
     assert_int_equal(f.barriers, 1);
     assert_int_equal(f.f16_arithmetic, 1);
     assert_int_equal(f.instructions, 5);
+    facts_of("shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1; ld.global.v2.u32 {%r1, %r2}, [%d1]; "
+             "st.shared.v2.u32 [%d1], {%r1, %r2}; st.global.u32 [%d1], %r1;",
+             &f);
+    assert_int_equal(f.shuffles, 1);
+    assert_int_equal(f.vector_accesses, 1);
 }
 
 /* ---- things the parser must know ---- */

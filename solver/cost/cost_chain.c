@@ -1,0 +1,107 @@
+/*
+ * The terms of a chain.
+ *
+ * A block goes along the shared index in steps.  Each step has the products (at the rate of the
+ * CUDA or the tensor cores), an exponential and a few more instructions a score, operands out of
+ * shared memory, and the staging of two tiles; without a pipeline a step also waits for its loads.
+ * Rows and results go through memory once, the other two factors once a block, through L2.
+ *
+ * Terms under a mask are not left out: no kernel is obliged to.  No kernel of ours is a
+ * chain yet: constants are from published kernels or guesses; cost_tile's where the same
+ * instructions are meant.
+ */
+#include <math.h>
+
+#include "base/num.h"
+
+#include "solver/cost/cost_int.h"
+
+enum { WARP = 32, SHARED_BYTES_A_CLOCK = 128, SPECIALS_A_CLOCK = 16, ASYNC_BYTES = 16 };
+
+/* TUNING: part of the tensor rate that mma.sync reaches with operands at hand: nearly all up
+ * to 8.x, not so from 9.0 on, where the rate is wgmma's.  With score_instructions set to meet what
+ * FlashAttention-2 reaches in bf16 at head size 128 and 2048 keys: 362 Tflop/s on an H100 (figure 5
+ * of the FlashAttention-3 paper, arXiv:2407.08608). */
+static const double mma_share_before_90 = 0.9, mma_share_from_90 = 0.6;
+/* TUNING: instructions of a score beside products and exponential (above); guessed: of staging an
+ * element through registers (as in a tile) and of 16 bytes without them; clocks of a wait for
+ * loads. */
+static const double score_instructions = 6, stage_instructions = 20, async_instructions = 12;
+static const double load_clocks = 1100;
+
+static double core_lanes(const struct machine *m)
+{
+    return m->rates[MACHINE_RATE_F32] / (2 * (double)m->sm_count * m->clock_hz);
+}
+
+/* Multiply-accumulates a clock of an SM. */
+static double products_a_clock(const struct pricing *p)
+{
+    const struct machine *m = p->machine;
+    const struct footprint *f = &p->footprint;
+    double rate = m->rates[MACHINE_RATE_F32];
+    if (f->element_bytes == 8 && m->rates[MACHINE_RATE_F64] > 0)
+        rate = m->rates[MACHINE_RATE_F64];
+    if (f->mma) {
+        enum machine_rate means = p->region->precision == COMPUTE_TF32  ? MACHINE_RATE_TF32
+                                  : p->region->precision == COMPUTE_F16 ? MACHINE_RATE_F16
+                                                                        : MACHINE_RATE_BF16;
+        rate = m->rates[means] * (m->capability < 90 ? mma_share_before_90 : mma_share_from_90);
+    }
+    return rate / (2 * (double)m->sm_count * m->clock_hz);
+}
+
+/* Of one step of a block, in clocks of the whole SM. */
+static double step_issue_clocks(const struct pricing *p)
+{
+    const struct footprint *f = &p->footprint;
+    double scores = (double)(f->block[SIDE_M] * f->block[SIDE_N]);
+    double products = scores * (double)(f->block[SIDE_K] + f->columns);
+    double staged = (double)f->block[SIDE_N] * (double)(f->block[SIDE_K] + f->columns);
+    double staging = f->depth > 1
+                         ? staged * (double)f->element_bytes / ASYNC_BYTES * async_instructions
+                         : staged * stage_instructions;
+    return products / products_a_clock(p) + (f->online ? scores / SPECIALS_A_CLOCK : 0) +
+           (scores * score_instructions + staging) / core_lanes(p->machine);
+}
+
+/* CUDA cores: loads of four words a lane take two turns, as in a tile.  Tensor cores: each warp
+ * reads both tiles of the step. */
+static double step_shared_clocks(const struct pricing *p)
+{
+    const struct footprint *f = &p->footprint;
+    double warps = (double)num_ceil_div(f->threads, WARP);
+    double k = (double)f->block[SIDE_K], n = (double)f->block[SIDE_N];
+    if (f->mma)
+        return warps * n * (k + (double)f->columns) * (double)f->element_bytes /
+               SHARED_BYTES_A_CLOCK;
+    int64_t sharing = num_ceil_div(f->block[SIDE_N], f->thread[SIDE_N]);
+    double rows = (double)num_ceil_div(f->thread[SIDE_M], 4);
+    double scores = (double)num_ceil_div(f->thread[SIDE_N], 4);
+    double columns = (double)num_ceil_div(num_ceil_div(f->columns, sharing), 4);
+    return warps * (k * (rows + scores) + n * (rows + columns)) * 2 * (double)f->element_bytes / 4;
+}
+
+void cost_chain(struct pricing *p)
+{
+    const struct footprint *f = &p->footprint;
+    const struct machine *m = p->machine;
+    int64_t at_once = m->sm_count * p->cost->blocks_per_sm;
+    int64_t full = f->blocks / at_once, rest = f->blocks % at_once;
+    double steps = (double)num_ceil_div(f->extent[SIDE_N], f->block[SIDE_N]);
+    double turns = (double)(full * p->cost->blocks_per_sm + num_ceil_div(rest, m->sm_count));
+    double waves = (double)(full + (rest > 0));
+    double issue = step_issue_clocks(p), shared = step_shared_clocks(p);
+    double wait = f->depth > 1 ? load_clocks / (double)f->depth : load_clocks;
+    double step_bytes = (double)f->extent[SIDE_N] * (double)(f->block[SIDE_K] + f->columns) *
+                        (double)f->element_bytes;
+    double through_l2 = (double)f->blocks * step_bytes;
+    p->cost->bytes += through_l2;
+    p->cost->memory_s = fmax(p->cost->memory_s, through_l2 / cost_l2_rate(m));
+    /* CUDA cores wait for their operands, as in a tile; tensor cores leave the warps free for it.
+     */
+    double step = f->mma ? fmax(issue, shared) : issue + shared;
+    p->cost->compute_s = steps * step * turns / m->clock_hz;
+    p->cost->shared_s = steps * shared * turns / m->clock_hz;
+    p->cost->latency_s = steps * (wait + issue) * waves / m->clock_hz;
+}
