@@ -142,8 +142,7 @@ static void test_plan_broken(void **state)
         {"\"guard\":\"N % 4 == 0\",", "",
          "p.json: \"guard\" is missing; it must be an integer or a formula"},
         {"\"split\"", "\"splits\"",
-         "p.json: regions[0].splits: unknown key; did you mean \"split\"p.json: "
-         "regions[1].reverse: expected true or false, found an integer"},
+         "p.json: regions[0].splits: unknown key; did you mean \"split\"?"},
         {"\"stmts\":[0]", "\"stmts\":[]",
          "p.json: regions[0].stmts: 0 items; it must have from 1 to 1000"},
         {"\"stmts\":[0]", "\"stmts\":[2,1]",
@@ -275,9 +274,7 @@ static void test_task(void **state)
         {"\"machine\":\"h200\",", "", "t.json: \"machine\" is missing; it must be a string"},
         {"\"machine\":\"h200\"", "\"machine\":\"\"",
          "t.json: machine: a name has from 1 to 64 bytes"},
-        {"\"track\"", "\"tracks\"",
-         "t.json: tracks: unknown key; did you mean \"track\"p.json: regions[1].reverse: expected "
-         "true or false, found an integer"},
+        {"\"track\"", "\"tracks\"", "t.json: tracks: unknown key; did you mean \"track\"?"},
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
