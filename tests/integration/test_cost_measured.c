@@ -137,6 +137,86 @@ static void test_other_tiles(void **state UNUSED)
     }
 }
 
+/* ---- what directions gain ---- */
+
+/* What a measured gain may be off by from the model's. */
+static const double gain_factor_max = 2;
+
+static const char *joined(struct arena *arena, const char *before, const char *name,
+                          const char *after)
+{
+    struct buf text;
+    buf_init(&text, arena, 256);
+    buf_printf(&text, "%s%s%s", before, name, after);
+    return text.at;
+}
+
+static double time_of_bundle(struct arena *arena, const char *bundle)
+{
+    static const char file[] = "tests/gpu/results/joint.jsonl";
+    struct err err = {0};
+    struct str rest, line, name;
+    double ns = 0;
+    assert_ok(file_read(arena, file, FILE_BYTES, &rest, &err));
+    while (str_next_line(&rest, &line)) {
+        const struct json *json;
+        assert_ok(json_parse(arena, line, file, &json, &err));
+        assert_ok(json_need_str(json, "bundle", &name, &err));
+        if (!str_equal(name, str_from(bundle)))
+            continue;
+        const struct json *observed = json_get(json_get(json, "verdict"), "observed");
+        assert_ok(json_need_real(json_get(observed, "values"), "gpu.time.median_ns", &ns, &err));
+    }
+    assert_true(ns > 0);
+    return ns * 1e-9;
+}
+
+/* Of the skeleton when every other region walks from the end, the first one too. */
+static double predicted_gain(struct arena *arena, const char *name)
+{
+    const struct op_library library = {library_find, NULL};
+    const char *path = joined(arena, "tests/cases/joint/", name, ".json");
+    struct err err = {0};
+    struct str text;
+    const struct op *op;
+    const struct bound_op *bound;
+    const struct plan *plan;
+    struct plan_cost before, after;
+    assert_ok(file_read(arena, path, OP_SPEC_BYTES_MAX, &text, &err));
+    assert_ok(op_parse(arena, text, path, &library, &op, &err));
+    assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
+    assert_ok(plan_skeleton(arena, bound, NULL, &library_limits, &plan, &err));
+    struct plan turned = *plan;
+    struct plan_region *regions = arena_array(arena, struct plan_region, plan->region_count);
+    for (size_t r = 0; r < plan->region_count; r++) {
+        regions[r] = plan->regions[r];
+        regions[r].reverse = r % 2 == 0;
+    }
+    turned.regions = regions;
+    cost_plan(arena, plan, bound, the_h200(arena), &before);
+    cost_plan(arena, &turned, bound, the_h200(arena), &after);
+    return before.seconds - after.seconds;
+}
+
+static void test_directions(void **state UNUSED)
+{
+    static const char *const names[] = {"walk_chain", "walk_residual", "walk_matmul_layernorm",
+                                        "walk_rows_map", "walk_softmax"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct arena arena;
+        arena_init(&arena, arena_bytes_max);
+        double measured = time_of_bundle(&arena, joined(&arena, "", names[i], "-forward")) -
+                          time_of_bundle(&arena, joined(&arena, "", names[i], "-joint"));
+        double predicted = predicted_gain(&arena, names[i]);
+        print_message("%-24s gain predicted %5.2f us, measured %5.2f us\n", names[i],
+                      predicted * 1e6, measured * 1e6);
+        assert_true(measured > 0 && predicted > 0);
+        assert_true(predicted / measured <= gain_factor_max);
+        assert_true(measured / predicted <= gain_factor_max);
+        arena_release(&arena);
+    }
+}
+
 static size_t check_against_sol(struct arena *arena, const char *name)
 {
     struct err err = {0};
@@ -182,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_measured),
         cmocka_unit_test(test_other_tiles),
+        cmocka_unit_test(test_directions),
         cmocka_unit_test(test_never_below_light),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,6 +278,26 @@ static void test_plan_demands(void **state)
     }
 }
 
+static void test_direction(void **state)
+{
+    static const char order[] =
+        "  - order: blocks walk the region's output from its end, so that what the region before "
+        "wrote last is read while L2 still holds it\n";
+    (void)state;
+    for (int reverse = 0; reverse < 2; reverse++) {
+        struct arena arena;
+        arena_init(&arena, ARENA_BYTES);
+        struct prompt_input in = prompt_plain(&arena, "relu");
+        struct plan plan = *in.plan;
+        struct plan_region region = plan.regions[0];
+        region.reverse = reverse;
+        plan.regions = &region;
+        in.plan = &plan;
+        assert_int_equal(has(prompt_made(&arena, &in).user, order), reverse);
+        arena_release(&arena);
+    }
+}
+
 /* ---- the budget ---- */
 
 static struct prompt_input full_input(struct arena *arena)
@@ -523,11 +543,11 @@ static void test_nan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_data),         cmocka_unit_test(test_smallest_form),
-        cmocka_unit_test(test_plan_demands), cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_budget_error), cmocka_unit_test(test_source_window),
-        cmocka_unit_test(test_examples),     cmocka_unit_test(test_language),
-        cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_data),          cmocka_unit_test(test_smallest_form),
+        cmocka_unit_test(test_plan_demands),  cmocka_unit_test(test_direction),
+        cmocka_unit_test(test_budget),        cmocka_unit_test(test_budget_error),
+        cmocka_unit_test(test_source_window), cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_language),      cmocka_unit_test(test_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,62 @@ static void test_sum_of_terms(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* Two maps of a matrix, each in either direction. */
+static const struct plan *handing_plan(struct arena *arena, const char *dims,
+                                       const struct bound_op **bound, bool first, bool second)
+{
+    static const char path[] = "tests/cases/joint/walk_pair.json";
+    static const char region[] = "{\"stmts\":[%d],\"primitives\":[\"vector-access\"],\"tiles\":[],"
+                                 "\"stages\":[],\"threads\":[256,1,1],\"vector\":4,"
+                                 "\"precision\":\"f32\",\"reverse\":%s}";
+    struct err err = {0};
+    struct str text;
+    struct formula_env shape;
+    struct buf regions;
+    const struct op *op;
+    assert_ok(file_read(arena, path, OP_SPEC_BYTES_MAX, &text, &err));
+    assert_ok(op_parse(arena, text, path, NULL, &op, &err));
+    assert_ok(op_parse_dims(arena, op, str_from(dims), &shape, &err));
+    assert_ok(op_bind(arena, op, &shape, bound, &err));
+    buf_init(&regions, arena, PLANS_TEXT_BYTES);
+    buf_printf(&regions, region, 0, first ? "true" : "false");
+    buf_char(&regions, ',');
+    buf_printf(&regions, region, 1, second ? "true" : "false");
+    return plans_plan(arena, *bound, regions.at,
+                      "{\"tensor\":\"t\",\"from\":0,\"to\":1,\"residency\":\"global\"}");
+}
+
+/* The directions are a matter of the edge alone; only whether they differ counts, and to differ is
+ * never dearer: cheaper when L2 holds a part of the tensor, as dear when it holds all. */
+static void test_directions(void **state UNUSED)
+{
+    static const struct {
+        const char *dims;
+        bool gains;
+    } cases[] = {{"M=1024,N=4096", false}, {"M=4096,N=4096", true}, {"M=16384,N=4096", true}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        struct plan_cost cost[4];
+        arena_init(&arena, ARENA_BYTES);
+        for (size_t k = 0; k < 4; k++) {
+            const struct bound_op *bound;
+            const struct plan *plan = handing_plan(&arena, cases[i].dims, &bound, k & 1, k & 2);
+            cost_plan(&arena, plan, bound, plans_machine(&arena, "h200-sxm"), &cost[k]);
+            double sum = cost[k].edges[0].seconds;
+            for (size_t r = 0; r < 2; r++) {
+                sum += cost[k].regions[r].seconds;
+                assert_near("region", cost[k].regions[r].seconds, cost[0].regions[r].seconds, 0);
+            }
+            assert_near("sum", cost[k].seconds, sum, 1e-12);
+        }
+        assert_near("both from the end", cost[3].seconds, cost[0].seconds, 0);
+        assert_near("either from the end", cost[1].seconds, cost[2].seconds, 0);
+        assert_true(cost[1].seconds <= cost[0].seconds);
+        assert_int_equal(cost[1].seconds < cost[0].seconds, cases[i].gains);
+        arena_release(&arena);
+    }
+}
+
 /* A region's term does not depend on how the other one is realised. */
 static void test_terms_are_local(void **state UNUSED)
 {
@@ -227,10 +283,15 @@ static void test_elements(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sum_of_terms), cmocka_unit_test(test_terms_are_local),
-        cmocka_unit_test(test_edges),        cmocka_unit_test(test_waves),
-        cmocka_unit_test(test_tiles),        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_double_sums),  cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_sum_of_terms),
+        cmocka_unit_test(test_directions),
+        cmocka_unit_test(test_terms_are_local),
+        cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_waves),
+        cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_double_sums),
+        cmocka_unit_test(test_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

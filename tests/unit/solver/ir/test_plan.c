@@ -88,6 +88,7 @@ static void test_plan_round_trip(void **state)
         {"\"residency\":\"global\"", "\"residency\":\"recompute\""},
         {"\"deterministic\":false", "\"deterministic\":true"},
         {"row-major", "blocked-16"},
+        {"\"primitives\":[],", "\"primitives\":[],\"reverse\":true,"},
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(edits); i++) {
@@ -122,6 +123,7 @@ static void test_plan_defaults(void **state)
     assert_int_equal(region->vector, 1);
     assert_int_equal(region->depth, 1);
     assert_int_equal(region->split, 1);
+    assert_false(region->reverse);
     assert_int_equal(region->mma[0], 0);
     assert_int_equal(region->tiles[0].step, 0);
     assert_true(str_equal(region->layout, STR_LIT("row-major")));
@@ -170,6 +172,8 @@ static void test_plan_broken(void **state)
         {"\"precision\":\"f32\"", "\"precision\":\"fp32\"",
          "p.json: regions[0].precision: \"fp32\" is not known; it is one of \"f64\", \"f32\", "
          "\"tf32\", \"f16\", \"bf16\""},
+        {"\"primitives\":[],", "\"primitives\":[],\"reverse\":1,",
+         "p.json: regions[1].reverse: expected true or false, found an integer"},
         {"\"to\":1", "\"to\":2", "p.json: edges[0]: from 0 to 2, but there are 2 regions"},
         {"\"to\":1", "\"to\":0",
          "p.json: edges[0]: from 0 to 0 goes backward; list regions in the order they run"},

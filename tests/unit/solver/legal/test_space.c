@@ -99,6 +99,60 @@ static void test_spaces(void **state UNUSED)
     }
 }
 
+static size_t from_the_end(const struct space_domain *domain)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < domain->count; i++)
+        count += domain->choices[i].reverse;
+    return count;
+}
+
+/* Two maps, t of M x 4096 f32 between them.  An H200 is taken to hold half of its 60 MiB of L2, a
+ * matrix of 1920 rows; a row more, and each choice comes in both directions. */
+static void test_directions(void **state UNUSED)
+{
+    static const char path[] = "tests/cases/joint/walk_pair.json";
+    static const struct {
+        const char *dims, *residency;
+        bool both;
+    } cases[] = {{"M=1920,N=4096", "global", false},
+                 {"M=1921,N=4096", "global", true},
+                 {"M=1921,N=4096", "recompute", false}};
+    static const char regions[] =
+        "{\"stmts\":[0],\"primitives\":[\"vector-access\"],\"tiles\":[],\"stages\":[],"
+        "\"threads\":[256,1,1],\"vector\":4,\"precision\":\"f32\"},"
+        "{\"stmts\":[1],\"primitives\":[\"vector-access\"],\"tiles\":[],\"stages\":[],"
+        "\"threads\":[256,1,1],\"vector\":4,\"precision\":\"f32\"}";
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        struct err err = {0};
+        struct str text;
+        struct formula_env dims;
+        struct buf edge;
+        struct space space;
+        const struct op *op;
+        const struct bound_op *bound;
+        arena_init(&arena, ARENA_BYTES);
+        assert_ok(file_read(&arena, path, OP_SPEC_BYTES_MAX, &text, &err));
+        assert_ok(op_parse(&arena, text, path, NULL, &op, &err));
+        assert_ok(op_parse_dims(&arena, op, str_from(cases[i].dims), &dims, &err));
+        assert_ok(op_bind(&arena, op, &dims, &bound, &err));
+        buf_init(&edge, &arena, PLANS_TEXT_BYTES);
+        buf_printf(&edge, "{\"tensor\":\"t\",\"from\":0,\"to\":1,\"residency\":\"%s\"}",
+                   cases[i].residency);
+        assert_ok(plan_space(&arena, plans_plan(&arena, bound, regions, edge.at), bound,
+                             plans_machine(&arena, "h200-sxm"), 10, &space, &err));
+        assert_int_equal(space.domain_count, 2);
+        for (size_t r = 0; r < 2; r++) {
+            const struct space_domain *domain = &space.domains[r];
+            assert_true(domain->count > 0);
+            assert_int_equal(from_the_end(domain), cases[i].both ? domain->count / 2 : 0);
+            assert_false(cases[i].both && domain->count % 2 != 0);
+        }
+        arena_release(&arena);
+    }
+}
+
 static int compare_hashes(const void *a, const void *b)
 {
     return memcmp(a, b, sizeof(struct hash));
@@ -196,9 +250,9 @@ static void test_nothing_legal(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spaces),        cmocka_unit_test(test_same_each_time),
-        cmocka_unit_test(test_incomplete),    cmocka_unit_test(test_guards),
-        cmocka_unit_test(test_nothing_legal),
+        cmocka_unit_test(test_spaces),         cmocka_unit_test(test_directions),
+        cmocka_unit_test(test_same_each_time), cmocka_unit_test(test_incomplete),
+        cmocka_unit_test(test_guards),         cmocka_unit_test(test_nothing_legal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
