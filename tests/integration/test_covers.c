@@ -31,7 +31,7 @@ static const struct bound_op *parse(struct arena *arena, struct str text)
 {
     struct err err = {0};
     const struct op *op;
-    const struct bound_op *bound;
+    const struct bound_op *bound = NULL;
     if (!op_parse(arena, text, "sample", NULL, &op, &err) ||
         !op_bind_shape(arena, op, &op->targets[0], &bound, &err))
         fail_msg("%s\n%.*s", err.text, STR_ARG(text));
