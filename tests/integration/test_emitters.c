@@ -287,6 +287,15 @@ static void run_spec(struct suite *suite, const char *path)
     arena_release(&arena);
 }
 
+/* Walks from the end take the text of walks from the front but for one index, so `make check` tries
+ * a sample of large folders; FULL_CASES=1 tries all. */
+static size_t stride_of(enum writer writer, size_t count)
+{
+    enum { SAMPLE_OF_MIN = 12, SAMPLE_STRIDE = 4 };
+    bool walks = writer == REVERSED || writer == ELEMENTS;
+    return walks && count > SAMPLE_OF_MIN && getenv("FULL_CASES") == NULL ? SAMPLE_STRIDE : 1;
+}
+
 static void run_suite(const char *folder, enum writer writer)
 {
     struct arena arena;
@@ -295,7 +304,7 @@ static void run_suite(const char *folder, enum writer writer)
     struct suite suite = {.folder = folder, .writer = writer};
     struct compiler_options options = {.paths = paths};
     const char *const *names;
-    size_t count;
+    size_t count, tried = 0;
     arena_init(&arena, (size_t)1 << 30);
     device_probe_nvrtc(&arena, &paths, &info);
     if (!info.found || info.include == NULL) {
@@ -306,13 +315,13 @@ static void run_suite(const char *folder, enum writer writer)
     assert_ok(compiler_open(&arena, &options, &suite.compiler, &err));
     assert_ok(file_list(&arena, folder, ".json", SPECS_MAX, &names, &count, &err));
     assert_true(count > 0);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i += stride_of(writer, count), tried++)
         run_spec(&suite, path_join(&arena, folder, names[i]));
     compiler_close(suite.compiler);
     arena_release(&arena);
-    print_message("%s: %s: %zu specs, %zu runs\n", folder, writer_names[writer], count, suite.runs);
+    print_message("%s: %s: %zu specs, %zu runs\n", folder, writer_names[writer], tried, suite.runs);
     assert_int_equal(suite.failures, 0);
-    assert_true(suite.runs >= count);
+    assert_true(suite.runs >= tried);
 }
 
 #define SUITE(name, folder, writer)                                                                \
