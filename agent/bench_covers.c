@@ -87,7 +87,8 @@ static void make_case(struct arena *arena, const struct bound_op *bound,
                       const struct machine *machine, struct case_of *out)
 {
     struct skeleton_limits *limits = arena_new(arena, struct skeleton_limits);
-    *limits = (struct skeleton_limits){str_copy(arena, machine->arch), machine->threads_per_block};
+    *limits = (struct skeleton_limits){.arch = str_copy(arena, machine->arch),
+                                       .threads_max = machine->threads_per_block};
     *out = (struct case_of){.bound = bound, .limits = limits};
     structure_of(arena, bound, NULL, &out->structures);
     candidates_find(arena, bound, NULL, limits, &out->structures, &out->candidates);

@@ -298,8 +298,8 @@ void bench_grids(struct session *session, struct bench_problems *out)
 static bool add_plans(struct session *session, const char *path, const char *name,
                       const struct machine *machine, struct bench_problems *out, struct err *err)
 {
-    const struct skeleton_limits limits = {str_copy(session->arena, machine->arch),
-                                           machine->threads_per_block};
+    const struct skeleton_limits limits = {.arch = str_copy(session->arena, machine->arch),
+                                           .threads_max = machine->threads_per_block};
     const struct op *op;
     const struct bound_op *bound;
     const struct plan *skeleton;

@@ -65,7 +65,8 @@ bool plan_explore(const struct plan_task *task, size_t best, struct plan_view *o
         arena_new(task->arena, struct plan_view); /* the problem points to it */
     struct err why;
 
-    *limits = (struct skeleton_limits){task->arch, task->machine->threads_per_block};
+    *limits = (struct skeleton_limits){.arch = task->arch,
+                                       .threads_max = task->machine->threads_per_block};
     *view = (struct plan_view){.task = *task};
     if (!sol_of(task->bound, task->track, task->machine, &view->sol, err) ||
         !plan_skeleton(task->arena, task->bound, task->track, limits, &view->skeleton, err))

@@ -196,7 +196,8 @@ bool plans_make(struct arena *arena, const struct campaign_options *options,
                 const struct structures *structures, struct planning *out, struct err *err)
 {
     const struct machine *machine = options->machine;
-    const struct skeleton_limits limits = {options->arch, machine->threads_per_block};
+    const struct skeleton_limits limits = {
+        .arch = options->arch, .threads_max = machine->threads_per_block, .realisable = true};
     const struct plan *skeleton;
 
     *out = (struct planning){.count = 0};

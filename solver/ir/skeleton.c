@@ -528,7 +528,7 @@ size_t region_skeletons(struct arena *arena, const struct bound_op *target,
     struct tile tile;
     struct rows rows;
     struct chain chain;
-    if (chain_recognise(arena, target->op, stmts, count, &chain, why) &&
+    if (!limits->realisable && chain_recognise(arena, target->op, stmts, count, &chain, why) &&
         evaluate(&planner, chain_extent(arena, &chain, CHAIN_M)) >= TILE_SIDE_MIN &&
         evaluate(&planner, chain_extent(arena, &chain, CHAIN_N)) >= TILE_SIDE_MIN) {
         plan_chain(&planner, &chain);

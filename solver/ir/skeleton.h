@@ -3,10 +3,11 @@
 
 #include "solver/ir/plan.h"
 
-/* What a first plan needs to know of the machine. */
+/* What a first plan needs to know of the machine, and of who writes the kernels. */
 struct skeleton_limits {
     const char *arch;    /* "sm_90a"; the plan's machine */
     int64_t threads_max; /* a block */
+    bool realisable;     /* only kinds of regions that synth's realiser writes: no chains */
 };
 
 /*

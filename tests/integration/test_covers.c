@@ -6,14 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+
 #include "agent/bench_networks.h"
 #include "solver/sched/sched.h"
+#include "synth/synth.h"
+#include "tests/integration/library.h"
 #include "tests/unit/solver/ir/plans.h"
 
 enum { OPS = 300, STMTS_MAX = 6, SIDE = 64, LARGE_SIDE = 4096, BEST = 4, COVERS_MAX = 1 << 16 };
 static const size_t arena_bytes_max = (size_t)4 << 30;
 static const double tolerance = 1e-9; /* relative */
-static const struct skeleton_limits limits = {"sm_90a", 1024};
+static const struct skeleton_limits limits = {.arch = "sm_90a", .threads_max = 1024};
 
 struct sample {
     const struct bound_op *bound;
@@ -38,15 +42,22 @@ static const struct bound_op *parse(struct arena *arena, struct str text)
     return bound;
 }
 
-static void prepare(struct arena *arena, const struct bound_op *bound, const char *machine,
-                    size_t best, struct sample *out)
+static void prepare_for(struct arena *arena, const struct bound_op *bound,
+                        const struct skeleton_limits *own, const char *machine, size_t best,
+                        struct sample *out)
 {
     struct err err = {0};
     out->bound = bound;
     structure_of(arena, bound, NULL, &out->structures);
-    candidates_find(arena, bound, NULL, &limits, &out->structures, &out->candidates);
+    candidates_find(arena, bound, NULL, own, &out->structures, &out->candidates);
     assert_ok(cover_problem(arena, &out->candidates, plans_machine(arena, machine), best,
                             &out->problem, &err));
+}
+
+static void prepare(struct arena *arena, const struct bound_op *bound, const char *machine,
+                    size_t best, struct sample *out)
+{
+    prepare_for(arena, bound, &limits, machine, best, out);
 }
 
 /* ---- all covers ---- */
@@ -427,6 +438,41 @@ static void test_narrow_states_prove_a_bound(void **state UNUSED)
     assert_true(within > OPS / 10);
 }
 
+/* What a campaign gives the realiser: every best cover of the library becomes a kernel. */
+static void test_realisable_covers_are_realised(void **state UNUSED)
+{
+    static const struct skeleton_limits realisable = {
+        .arch = "sm_90a", .threads_max = 1024, .realisable = true};
+    const char *const *names;
+    size_t count, chains = 0;
+    struct arena list;
+    struct err err;
+    arena_init(&list, (size_t)1 << 20);
+    assert_ok(file_list(&list, "kernels/ops", ".json", 1000, &names, &count, &err));
+    for (size_t i = 0; i < count; i++) {
+        struct arena arena;
+        struct sample any, own;
+        struct cover_result covers;
+        arena_init(&arena, (size_t)2 << 30);
+        prepare(&arena, library_load(&arena, names[i]), "h200-sxm", 1, &any);
+        prepare_for(&arena, any.bound, &realisable, "h200-sxm", BEST, &own);
+        chains += own.candidates.count < any.candidates.count;
+        cover_solve(&arena, &own.problem, 0, &covers);
+        assert_true(covers.count > 0);
+        for (size_t k = 0; k < covers.count; k++) {
+            struct emitted made;
+            if (!realise(
+                    &arena, own.bound->op,
+                    cover_plan(&arena, &own.problem, covers.best[k].picks, covers.best[k].count),
+                    realisable.arch, &made, &err))
+                fail_msg("%s, cover %zu: %s", names[i], k, err.text);
+        }
+        arena_release(&arena);
+    }
+    assert_true(chains > 0); /* causal_attention has some that are left out */
+    arena_release(&list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -434,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_candidates_are_all_sets),
         cmocka_unit_test(test_networks),
         cmocka_unit_test(test_narrow_states_prove_a_bound),
+        cmocka_unit_test(test_realisable_covers_are_realised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ enum { SPECS_MAX = 256, SPEC_BYTES_MAX = 1 << 20, NAME_BYTES_MAX = 256 };
 
 static const struct device_paths paths = {.build_folder = "build/nvrtc"};
 static const char arch[] = "sm_90a";
-static const struct skeleton_limits limits = {arch, 1024};
+static const struct skeleton_limits limits = {.arch = arch, .threads_max = 1024};
 
 enum writer { NAIVE, REALISED, REVERSED, ELEMENTS, REFERENCE };
 static const char *const writer_names[] = {"naive", "realised", "reversed", "reversed elements",

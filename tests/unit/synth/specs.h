@@ -7,7 +7,7 @@
 #include "tests/unit/unit.h"
 
 /* Specs for the tests of synth. */
-static const struct skeleton_limits spec_limits = {"sm_90a", 1024};
+static const struct skeleton_limits spec_limits = {.arch = "sm_90a", .threads_max = 1024};
 
 static inline bool spec_find(void *context, struct arena *arena, struct str name, struct str *text)
 {

@@ -8,7 +8,7 @@
 
 enum { ARENA_BYTES = 512 << 20 };
 
-static const struct skeleton_limits skeleton_limits = {"sm_90a", 1024};
+static const struct skeleton_limits skeleton_limits = {.arch = "sm_90a", .threads_max = 1024};
 static const size_t all[] = {0, 1, 2, 3, 4, 5, 6};
 
 /* The plan of causal attention as one chain. */

@@ -111,7 +111,8 @@ static void test_no_free_hand_over_between_kernels(void **state UNUSED)
     size_t count, edges = 0;
     arena_init(&arena, ARENA_BYTES);
     const struct machine *h200 = plans_machine(&arena, "h200-sxm");
-    const struct skeleton_limits limits = {"sm_90a", h200->threads_per_block};
+    const struct skeleton_limits limits = {.arch = "sm_90a",
+                                           .threads_max = h200->threads_per_block};
     assert_ok(file_list(&arena, "kernels/ops", ".json", OPS_MAX, &names, &count, &err));
     for (size_t i = 0; i < count; i++) {
         const struct bound_op *bound;
