@@ -65,10 +65,7 @@ bool alias_is_safe(const struct op *op, size_t tensor)
     for (size_t i = output->written_by; i < op->stmt_count; i++) {
         scan.stmt = &op->stmts[i];
         scan.late = i > output->written_by || op->stmts[i].seq != OP_NONE;
-        expr_walk(op->stmts[i].value, scan_read, &scan);
-        for (size_t k = 0;
-             op->stmts[i].scatter != NULL && k < op->tensors[op->stmts[i].target].rank; k++)
-            expr_walk(op->stmts[i].scatter[k], scan_read, &scan);
+        stmt_walk(op, &op->stmts[i], scan_read, &scan);
     }
     return !scan.dangerous && op->tensors[output->may_alias].dtype == output->dtype;
 }

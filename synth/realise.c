@@ -53,9 +53,7 @@ static bool region_follows(const struct op *op, const struct plan_region *region
             written[op->stmts[region->stmts[i]].target] = true;
     for (size_t i = 0; i < region->stmt_count; i++) {
         const struct stmt *stmt = &op->stmts[region->stmts[i]];
-        expr_walk(stmt->value, find_missing, &check);
-        for (size_t k = 0; stmt->scatter != NULL && k < op->tensors[stmt->target].rank; k++)
-            expr_walk(stmt->scatter[k], find_missing, &check);
+        stmt_walk(op, stmt, find_missing, &check);
         written[stmt->target] = true;
     }
     *missing = check.missing;

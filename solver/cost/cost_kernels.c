@@ -58,10 +58,7 @@ static double read_bytes(const struct pricing *p, size_t tensor)
     for (size_t i = 0; i < p->region->stmt_count; i++) {
         size_t s = p->region->stmts[i];
         struct reading reading = {tensor, false};
-        expr_walk(op->stmts[s].value, find_reading, &reading);
-        for (size_t k = 0;
-             op->stmts[s].scatter != NULL && k < op->tensors[op->stmts[s].target].rank; k++)
-            expr_walk(op->stmts[s].scatter[k], find_reading, &reading);
+        stmt_walk(op, &op->stmts[s], find_reading, &reading);
         if (reading.found)
             elements += (double)op_iterations(p->bound, s);
     }

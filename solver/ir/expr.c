@@ -109,6 +109,13 @@ void expr_walk(const struct expr *expr, expr_visitor *visit, void *context)
         expr_walk(expr->args[i], visit, context);
 }
 
+void stmt_walk(const struct op *op, const struct stmt *stmt, expr_visitor *visit, void *context)
+{
+    expr_walk(stmt->value, visit, context);
+    for (size_t i = 0; stmt->scatter != NULL && i < op->tensors[stmt->target].rank; i++)
+        expr_walk(stmt->scatter[i], visit, context);
+}
+
 static void note_data(void *context, const struct expr *e)
 {
     if (e->op == EXPR_READ)

@@ -63,9 +63,7 @@ static void mark_read(void *context, const struct expr *expr)
 static void mark_stmt(const struct op *op, size_t s, bool *read)
 {
     const struct stmt *stmt = &op->stmts[s];
-    expr_walk(stmt->value, mark_read, read);
-    for (size_t i = 0; stmt->scatter != NULL && i < op->tensors[stmt->target].rank; i++)
-        expr_walk(stmt->scatter[i], mark_read, read);
+    stmt_walk(op, stmt, mark_read, read);
 }
 
 struct region_tensors region_tensors(struct arena *arena, const struct op *op,

@@ -401,5 +401,7 @@ bool expr_reads_loops(const struct op *op, const struct expr *read, size_t first
 /* Calls visit for every node, parents before children; pads and subscripts included. */
 typedef void expr_visitor(void *context, const struct expr *expr);
 void expr_walk(const struct expr *expr, expr_visitor *visit, void *context);
+/* The same for all that a statement evaluates: its value, then where it scatters to. */
+void stmt_walk(const struct op *op, const struct stmt *stmt, expr_visitor *visit, void *context);
 
 #endif

@@ -169,12 +169,10 @@ static void visit_read(void *context, const struct expr *expr)
         search->found = true;
 }
 
-static bool stmt_reads(const struct stmt *stmt, const struct tensor *target, size_t tensor)
+static bool stmt_reads(const struct op *op, const struct stmt *stmt, size_t tensor)
 {
     struct search search = {.tensor = tensor};
-    expr_walk(stmt->value, visit_read, &search);
-    for (size_t i = 0; stmt->scatter && i < target->rank; i++)
-        expr_walk(stmt->scatter[i], visit_read, &search);
+    stmt_walk(op, stmt, visit_read, &search);
     return search.found;
 }
 
@@ -183,7 +181,7 @@ static bool region_reads(const struct checker *c, size_t region_index, size_t te
     const struct plan_region *region = &c->plan->regions[region_index];
     for (size_t i = 0; i < region->stmt_count; i++) {
         const struct stmt *stmt = &c->op->stmts[region->stmts[i]];
-        if (stmt_reads(stmt, &c->op->tensors[stmt->target], tensor))
+        if (stmt_reads(c->op, stmt, tensor))
             return true;
     }
     return false;

@@ -50,13 +50,6 @@ static void mark_read(void *context, const struct expr *expr)
         reader->read[expr->tensor] = true;
 }
 
-static void mark_stmt_reads(const struct op *op, const struct stmt *stmt, struct reader *reader)
-{
-    expr_walk(stmt->value, mark_read, reader);
-    for (size_t i = 0; stmt->scatter != NULL && i < op->tensors[stmt->target].rank; i++)
-        expr_walk(stmt->scatter[i], mark_read, reader);
-}
-
 static bool contains(const size_t *stmts, size_t count, size_t stmt)
 {
     for (size_t i = 0; i < count; i++)
@@ -72,7 +65,7 @@ const bool *region_stored(struct arena *arena, const struct op *op, const size_t
     bool *stored = arena_array(arena, bool, op->tensor_count + 1);
     for (size_t i = 0; i < op->stmt_count; i++)
         if (!contains(stmts, count, i))
-            mark_stmt_reads(op, &op->stmts[i], &reader);
+            stmt_walk(op, &op->stmts[i], mark_read, &reader);
     for (size_t i = 0; i < count; i++) {
         size_t target = op->stmts[stmts[i]].target;
         stored[target] = reader.read[target] || !op->tensors[target].temporary;

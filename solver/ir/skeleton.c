@@ -452,10 +452,7 @@ static void find_edges(const struct planner *planner, struct plan *plan)
             region_of[planner->regions[i].stmts[k]] = i;
     for (size_t i = 0; i < op->stmt_count; i++) {
         scan.reader = region_of[i];
-        expr_walk(op->stmts[i].value, find_edge, &scan);
-        for (size_t k = 0;
-             op->stmts[i].scatter != NULL && k < op->tensors[op->stmts[i].target].rank; k++)
-            expr_walk(op->stmts[i].scatter[k], find_edge, &scan);
+        stmt_walk(op, &op->stmts[i], find_edge, &scan);
     }
     plan->edges = scan.edges;
     plan->edge_count = scan.count;

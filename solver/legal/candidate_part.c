@@ -106,13 +106,6 @@ static void list_read(void *context, const struct expr *expr)
     list->count++;
 }
 
-static void list_reads(const struct op *op, const struct stmt *stmt, struct read_list *list)
-{
-    expr_walk(stmt->value, list_read, list);
-    for (size_t i = 0; stmt->scatter != NULL && i < op->tensors[stmt->target].rank; i++)
-        expr_walk(stmt->scatter[i], list_read, list);
-}
-
 static void describe_stmt(struct facts *facts, size_t s)
 {
     const struct op *op = facts->bound->op;
@@ -120,11 +113,11 @@ static void describe_stmt(struct facts *facts, size_t s)
     struct stmt_facts *own = &facts->stmts[s];
     struct read_list list = {NULL, 0};
     size_t *names = arena_array(facts->arena, size_t, stmt->loop_count + 1);
-    list_reads(op, stmt, &list);
+    stmt_walk(op, stmt, list_read, &list);
     size_t *tensors = arena_array(facts->arena, size_t, list.count + 1);
     tensors[0] = stmt->target;
     list = (struct read_list){tensors + 1, 0};
-    list_reads(op, stmt, &list);
+    stmt_walk(op, stmt, list_read, &list);
     for (size_t i = 0; i < stmt->loop_count; i++)
         names[i] = word_of(facts, stmt->loops[i].name);
     *own = (struct stmt_facts){stmt_shape(facts, s), tensors, list.count + 1, names};
@@ -432,11 +425,11 @@ static struct str rename_tensor(struct arena *arena, const struct op *part, cons
         struct tensor_pair pair = {{NULL, 0}, {NULL, 0}};
         if (str_equal(part->tensors[a->target].name, name))
             return op->tensors[b->target].name;
-        list_reads(part, a, &pair.part);
+        stmt_walk(part, a, list_read, &pair.part);
         pair.part = (struct read_list){arena_array(arena, size_t, pair.part.count + 1), 0};
-        list_reads(part, a, &pair.part);
+        stmt_walk(part, a, list_read, &pair.part);
         pair.own = (struct read_list){arena_array(arena, size_t, pair.part.count + 1), 0};
-        list_reads(op, b, &pair.own);
+        stmt_walk(op, b, list_read, &pair.own);
         for (size_t k = 0; k < pair.part.count; k++)
             if (str_equal(part->tensors[pair.part.tensors[k]].name, name))
                 return op->tensors[pair.own.tensors[k]].name;

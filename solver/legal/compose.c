@@ -260,9 +260,7 @@ bool neighbour_reading(const struct op *op, size_t from, size_t to, enum reading
 {
     const struct stmt *producer = &op->stmts[from], *consumer = &op->stmts[to];
     struct neighbour n = {op, producer, consumer, false, READING_ELEMENT};
-    expr_walk(consumer->value, scan_reading, &n);
-    for (size_t i = 0; consumer->scatter != NULL && i < op->tensors[consumer->target].rank; i++)
-        expr_walk(consumer->scatter[i], scan_reading, &n);
+    stmt_walk(op, consumer, scan_reading, &n);
     if (!n.found)
         return false;
     *out = n.worst;

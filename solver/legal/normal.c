@@ -330,9 +330,7 @@ static void add_source(void *context, const struct expr *expr)
 static void sources_of(const struct draft *d, const struct stmt *stmt, struct sources *out)
 {
     *out = (struct sources){d, arena_array(d->arena, size_t, d->op.tensor_count + 1), 0};
-    expr_walk(stmt->value, add_source, out);
-    for (size_t i = 0; stmt->scatter != NULL && i < d->tensors[stmt->target].rank; i++)
-        expr_walk(stmt->scatter[i], add_source, out);
+    stmt_walk(&d->op, stmt, add_source, out);
 }
 
 static void find_lineage(struct ordering *o)

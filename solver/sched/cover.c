@@ -288,26 +288,18 @@ static void scan_readers(void *context, const struct expr *expr)
         scan->counts[expr->tensor]++;
 }
 
-static void walk_reads(const struct op *op, const struct stmt *stmt, expr_visitor *visit,
-                       void *context)
-{
-    expr_walk(stmt->value, visit, context);
-    for (size_t i = 0; stmt->scatter != NULL && i < op->tensors[stmt->target].rank; i++)
-        expr_walk(stmt->scatter[i], visit, context);
-}
-
 static const size_t *const *find_readers(struct arena *arena, const struct op *op)
 {
     struct reader_scan scan = {arena_array(arena, size_t *, op->tensor_count + 1),
                                arena_array(arena, size_t, op->tensor_count + 1), 0};
     for (size_t s = 0; s < op->stmt_count; s++)
-        walk_reads(op, &op->stmts[s], scan_readers, &scan);
+        stmt_walk(op, &op->stmts[s], scan_readers, &scan);
     for (size_t t = 0; t < op->tensor_count; t++) {
         scan.readers[t] = arena_array(arena, size_t, scan.counts[t] + 1);
         scan.counts[t] = 0;
     }
     for (scan.stmt = 0; scan.stmt < op->stmt_count; scan.stmt++)
-        walk_reads(op, &op->stmts[scan.stmt], scan_readers, &scan);
+        stmt_walk(op, &op->stmts[scan.stmt], scan_readers, &scan);
     for (size_t t = 0; t < op->tensor_count; t++)
         scan.readers[t][scan.counts[t]] = OP_NONE;
     return (const size_t *const *)scan.readers;
@@ -342,14 +334,14 @@ static void link_item(struct linker *l, struct cover_item *item)
     struct cover_write *writes = arena_array(l->arena, struct cover_write, candidate->stmt_count);
     l->read_count = 0;
     for (size_t i = 0; i < candidate->stmt_count; i++)
-        walk_reads(l->op, &l->op->stmts[candidate->stmts[i]], count_reads, l);
+        stmt_walk(l->op, &l->op->stmts[candidate->stmts[i]], count_reads, l);
     l->reads = arena_array(l->arena, struct cover_read, l->read_count + 1);
     l->read_count = 0;
     for (size_t i = 0; i < candidate->stmt_count; i++) {
         const struct stmt *stmt = &l->op->stmts[candidate->stmts[i]];
         struct cover_write write = {stmt->target, OP_NONE, 0, 0};
         l->reader = candidate->stmts[i];
-        walk_reads(l->op, stmt, find_reads, l);
+        stmt_walk(l->op, stmt, find_reads, l);
         for (const size_t *r = l->readers[stmt->target]; *r != OP_NONE; r++) {
             if (has_stmt(candidate, *r))
                 continue;
