@@ -67,20 +67,12 @@ static bool first_of_tensor(const struct plan *plan, size_t edge)
     return true;
 }
 
-static size_t tensor_of(const struct op *op, struct str name)
-{
-    for (size_t t = 0; t < op->tensor_count; t++)
-        if (str_equal(op->tensors[t].name, name))
-            return t;
-    return OP_NONE;
-}
-
 /* An output is written by its region anyway; a temporary by the first edge that it goes along. */
 void cost_edge(const struct plan *plan, size_t edge, const struct bound_op *bound,
                const struct machine *machine, struct edge_cost *out)
 {
     const struct plan_edge *e = &plan->edges[edge];
-    size_t tensor = tensor_of(bound->op, e->tensor);
+    size_t tensor = op_tensor_find(bound->op, e->tensor);
     *out = (struct edge_cost){0, 0};
     if (tensor == OP_NONE || e->residency != RESIDE_GLOBAL)
         return;

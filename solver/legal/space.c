@@ -295,10 +295,9 @@ static bool hands_over(const struct builder *b)
         const struct plan_edge *edge = &b->skeleton->edges[i];
         if ((edge->from != b->region && edge->to != b->region) || edge->residency != RESIDE_GLOBAL)
             continue;
-        for (size_t t = 0; t < op->tensor_count; t++)
-            if (str_equal(op->tensors[t].name, edge->tensor) &&
-                (double)b->bound->tensors[t].bytes > machine_l2_holds(b->machine))
-                return true;
+        size_t t = op_tensor_find(op, edge->tensor);
+        if (t != OP_NONE && (double)b->bound->tensors[t].bytes > machine_l2_holds(b->machine))
+            return true;
     }
     return false;
 }

@@ -18,7 +18,7 @@ static struct footprint rows_of(struct arena *arena, const struct bound_op *boun
 
 static int64_t loads_of(const struct bound_op *bound, const struct footprint *f, const char *tensor)
 {
-    return f->loads[op_tensor_find(bound->op, tensor)];
+    return f->loads[op_tensor_find(bound->op, str_from(tensor))];
 }
 
 static void test_rows(void **state UNUSED)

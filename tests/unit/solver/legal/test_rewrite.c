@@ -368,7 +368,7 @@ static void test_one_pass_softmax(void **state UNUSED)
 
 static size_t writer(const struct op *op, const char *name)
 {
-    size_t tensor = op_tensor_find(op, name);
+    size_t tensor = op_tensor_find(op, str_from(name));
     assert_true(tensor != OP_NONE);
     return op->tensors[tensor].written_by;
 }
