@@ -67,14 +67,15 @@ static bool first_of_tensor(const struct plan *plan, size_t edge)
     return true;
 }
 
-/* An output is written by its region anyway; a temporary by the first edge that it goes along. */
+/* An output is written by its region anyway; a temporary by the first edge that it goes along.
+ * Whatever the edge says: plan_limits refuses all but global memory, and nothing is free. */
 void cost_edge(const struct plan *plan, size_t edge, const struct bound_op *bound,
                const struct machine *machine, struct edge_cost *out)
 {
     const struct plan_edge *e = &plan->edges[edge];
     size_t tensor = op_tensor_find(bound->op, e->tensor);
     *out = (struct edge_cost){0, 0};
-    if (tensor == OP_NONE || e->residency != RESIDE_GLOBAL)
+    if (tensor == OP_NONE)
         return;
     double bytes = (double)bound->tensors[tensor].bytes;
     bool writes = bound->op->tensors[tensor].temporary && first_of_tensor(plan, edge);

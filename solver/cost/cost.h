@@ -33,7 +33,7 @@ struct region_cost {
 };
 struct edge_cost {
     double seconds;
-    double bytes; /* through global memory; 0 when it stays on the SM */
+    double bytes; /* through global memory, the only way between regions */
 };
 struct plan_cost {
     double seconds;

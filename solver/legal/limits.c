@@ -171,6 +171,8 @@ static struct str reason_of(struct check *c, const struct limit_line *line)
         buf_printf(&text, "region %zu: ", line->region);
     if (line->limit == LIMIT_KERNEL)
         buf_printf(&text, "no kernel fits it: %s", c->why);
+    else if (line->limit == LIMIT_RESIDENCY)
+        buf_text(&text, c->why);
     else
         buf_printf(&text, "%lld %s; the limit on %.*s is %lld", (long long)line->value,
                    limit_text(line->limit), STR_ARG(c->machine->name), (long long)line->most);
@@ -197,7 +199,7 @@ static struct check check_begin(struct arena *arena, const struct bound_op *boun
     return (struct check){.arena = arena,
                           .bound = bound,
                           .machine = machine,
-                          .lines = arena_array(arena, struct limit_line, regions * LINES_MAX + 1)};
+                          .lines = arena_array(arena, struct limit_line, regions * LINES_MAX + 2)};
 }
 
 void region_limits(struct arena *arena, const struct plan *plan, size_t region,
@@ -230,6 +232,48 @@ static int64_t global_bytes(struct arena *arena, const struct plan *plan,
     return total;
 }
 
+static const char *edge_remedy(enum residency residency)
+{
+    switch (residency) {
+    case RESIDE_GLOBAL:
+        return NULL;
+    case RESIDE_SHARED:
+        return "shared memory ends with the kernel that has it; write \"global\", or put writer "
+               "and "
+               "reader into one region";
+    case RESIDE_REGISTER:
+        return "registers end with the kernel that has them; write \"global\", or put writer and "
+               "reader into one region";
+    case RESIDE_RECOMPUTE:
+        return "the reader's region has no statement that computes it; write \"global\", or give "
+               "the "
+               "reader a copy of the statement (the rewrite \"again\")";
+    }
+    panic("residency %d", (int)residency);
+}
+
+/* Each region is kernels of its own, so between two of them only global memory lasts; and a region
+ * computes its own statements alone, so that what it computes is what limits and costs count. */
+static void check_edges(struct check *c, const struct plan *plan)
+{
+    int64_t lost = 0;
+    struct buf text;
+    buf_init(&text, c->arena, ERR_TEXT_BYTES);
+    for (size_t i = 0; i < plan->edge_count; i++) {
+        const struct plan_edge *edge = &plan->edges[i];
+        const char *remedy = edge_remedy(edge->residency);
+        if (remedy != NULL && lost++ == 0)
+            buf_printf(&text,
+                       "edges[%zu]: \"%.*s\" cannot go from region %zu to region %zu by %s: %s", i,
+                       STR_ARG(edge->tensor), edge->from, edge->to, residency_name(edge->residency),
+                       remedy);
+    }
+    if (lost > 0)
+        c->why = str_copy(c->arena, buf_view(&text));
+    if (plan->edge_count > 0)
+        add(c, LIMIT_RESIDENCY, lost, 0);
+}
+
 void plan_limits(struct arena *arena, const struct plan *plan, const struct bound_op *bound,
                  const struct machine *machine, struct limits *out)
 {
@@ -248,6 +292,7 @@ void plan_limits(struct arena *arena, const struct plan *plan, const struct boun
         return;
     size_t first = c.count;
     c.index = OP_NONE;
+    check_edges(&c, plan);
     add(&c, LIMIT_WORKSPACE, global_bytes(arena, plan, bound), machine->dram_bytes);
     conclude(&c, first, out);
 }

@@ -29,6 +29,7 @@
     X(REGISTERS_BLOCK, "registers a block (estimate)")                                             \
     X(GRID, "blocks of the grid")                                                                  \
     X(CAPABILITY, "compute capability asked for")                                                  \
+    X(RESIDENCY, "tensors between regions that no launch keeps")                                   \
     X(WORKSPACE, "bytes of tensors in global memory")
 enum limit {
 #define X(id, text) LIMIT_##id,

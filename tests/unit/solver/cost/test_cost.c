@@ -143,12 +143,16 @@ static void test_terms_are_local(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* An edge that plan_limits refuses is no cheaper. */
 static void test_edges(void **state UNUSED)
 {
     static const struct {
         const char *residency;
         double bytes;
-    } cases[] = {{"global", 2 * 8192 * 4}, {"shared", 0}, {"register", 0}, {"recompute", 0}};
+    } cases[] = {{"global", 2 * 8192 * 4},
+                 {"shared", 2 * 8192 * 4},
+                 {"register", 2 * 8192 * 4},
+                 {"recompute", 2 * 8192 * 4}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct arena arena;
         struct edge_cost edge;
