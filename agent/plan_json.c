@@ -23,6 +23,8 @@ static void task_json(struct json_writer *w, const struct plan_task *task)
     json_member_str(w, "op", task->op->name);
     json_member_str(w, "track", task->track->name);
     json_member_str(w, "machine", task->machine->name);
+    if (task->sms_of > 0)
+        json_member_int(w, "sm_count", task->machine->sm_count);
     json_member_str(w, "shape", buf_view(&dims));
 }
 

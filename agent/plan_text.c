@@ -23,7 +23,11 @@ static void head_text(struct buf *out, const struct plan_view *view)
 
     buf_printf(out, "%.*s, track %.*s, ", STR_ARG(task->op->name), STR_ARG(task->track->name));
     op_print_dims(out, task->bound);
-    buf_printf(out, ", on %.*s\n", STR_ARG(task->machine->name));
+    buf_text(out, ", on ");
+    if (task->sms_of > 0)
+        buf_printf(out, "%lld of the %lld SMs of ", (long long)task->machine->sm_count,
+                   (long long)task->sms_of);
+    buf_printf(out, "%.*s\n", STR_ARG(task->machine->name));
 }
 
 static void sol_text(struct buf *out, const struct plan_view *view)

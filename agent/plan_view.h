@@ -17,6 +17,7 @@ struct plan_task {
     const struct track *track;
     const struct bound_op *bound;
     const struct machine *machine;
+    int64_t sms_of; /* of the whole machine, when `machine` is a share of it; else 0 */
     const char *arch;
     const struct catalogue *catalogue; /* NULL: primitives are not combined */
 };
@@ -104,9 +105,27 @@ bool plan_shapes(const struct plan_task *task, struct str text, struct plan_poin
  * first value that has it. */
 bool plan_vary(const struct plan_task *task, const char *text, struct plan_points *out,
                struct err *err) MUST_USE;
+
+/* ---- plan_machine.c: machines that are not ---- */
+
+enum { MACHINE_SHARE_WHOLE = 10000 }; /* shares are in hundredths of a percent */
+
+/* A block of at most so many bytes, and an SM that holds one of them. */
+const struct machine *machine_with_smem(struct arena *arena, const struct machine *machine,
+                                        int64_t bytes);
 /* The machine, with at most so many bytes of shared memory for a block. */
 const struct machine *machine_with_smem_limit(struct arena *arena, const struct machine *machine,
                                               int64_t bytes);
+/* So many SMs of the same kind: peak rates go with them, memory stays. */
+const struct machine *machine_with_sms(struct arena *arena, const struct machine *machine,
+                                       int64_t count);
+/* The share's whole SMs; ERR_USAGE when it is less than one, with the least share. */
+bool machine_with_share(struct arena *arena, const struct machine *machine, int64_t share,
+                        const struct machine **out, struct err *err) MUST_USE;
+/* "0.5" or "50%", above 0 and at most 1; *text moves behind it.  False: it is none, or finer than
+ * MACHINE_SHARE_WHOLE. */
+bool machine_share_read(const char **text, int64_t *out) MUST_USE;
+void machine_share_print(struct buf *out, int64_t share); /* "12.5%" */
 
 /* ---- plan_rewrites.c: the normal form, its structures, preserve_apply one at a time ---- */
 

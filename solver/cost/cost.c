@@ -38,18 +38,18 @@ const char *cost_limiter_name(enum cost_limiter limiter)
  * the kernels behind it start at the machine's launch_s. */
 static const double dram_share = 0.67;
 static const double start_s = 8.3e-6;
-/* TUNING: bytes an SM gets from L2 in a clock; the order of published measurements, not ours. */
+/* TUNING: bytes an SM gets from L2 in a clock; the order of published measurements, not ours.
+ * What comes from DRAM comes through L2, so few SMs do not draw all that memory could give. */
 static const double l2_bytes_a_clock = 24;
 
 double cost_dram_rate(const struct machine *machine)
 {
-    return machine->dram_bytes_per_s * dram_share;
+    return fmin(machine->dram_bytes_per_s * dram_share, cost_l2_rate(machine));
 }
 
 double cost_l2_rate(const struct machine *machine)
 {
-    double rate = l2_bytes_a_clock * (double)machine->sm_count * machine->clock_hz;
-    return fmax(rate, cost_dram_rate(machine));
+    return l2_bytes_a_clock * (double)machine->sm_count * machine->clock_hz;
 }
 
 bool cost_stays_in_l2(const struct machine *machine, double bytes)

@@ -195,10 +195,24 @@ static void test_flips_are_tight(void **state UNUSED)
 
 static void test_ranges(void **state UNUSED)
 {
-    static const char *const bad[] = {
-        "smem",        "smem=",        "smem=8K",     "smem=8K..",   "smem=8K...9K",
-        "smem=9K..8K", "smem=1..8K",   "l1=1K..2K",   "smem=-1..8K", "smem=1K..99999999999999T",
-        "dram=1..2",   "smem=8X..16K", "smem=8K..9KK"};
+    static const char *const bad[] = {"smem",
+                                      "smem=",
+                                      "smem=8K",
+                                      "smem=8K..",
+                                      "smem=8K...9K",
+                                      "smem=9K..8K",
+                                      "smem=1..8K",
+                                      "l1=1K..2K",
+                                      "smem=-1..8K",
+                                      "smem=1K..99999999999999T",
+                                      "dram=1..2",
+                                      "smem=8X..16K",
+                                      "smem=8K..9KK",
+                                      "sm-share=10..50%",
+                                      "sm-share=50%..10%",
+                                      "sm-share=0..50%",
+                                      "sm-share=0.5%..50%" /* of 132 SMs: none */,
+                                      "sm-share=50%..101%"};
     struct arena arena;
     struct plan_points points;
     struct err err;
@@ -211,6 +225,70 @@ static void test_ranges(void **state UNUSED)
     assert_ok(plan_vary(&task, "sm_count=100..132", &points, &err));
     assert_int_equal(points.items[0].value, 100);
     assert_int_equal(points.items[points.count - 1].value, 132);
+    arena_release(&arena);
+}
+
+/* A share has its SMs' part of the arithmetic, and the memory whole. */
+static void test_share(void **state UNUSED)
+{
+    struct arena arena;
+    struct plan_view whole, half;
+    struct plan_points points;
+    struct err err;
+    const char *const ops[] = {"matmul", "softmax"};
+
+    arena_init(&arena, ARENA_BYTES);
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        struct plan_task task = task_named(&arena, ops[i], "h200-sxm");
+        struct region_cost before, after;
+
+        assert_ok(plan_explore(&task, 1, &whole, &err));
+        assert_ok(plan_vary(&task, "sm-share=0.5..50%", &points, &err));
+        assert_ok(
+            machine_with_share(&arena, task.machine, MACHINE_SHARE_WHOLE / 2, &task.machine, &err));
+        assert_int_equal(task.machine->sm_count, 66);
+        assert_ok(plan_explore(&task, 1, &half, &err));
+        assert_true(fabs(half.sol.compute_s / whole.sol.compute_s - 2) < 1e-9);
+        assert_true(half.sol.memory_s == whole.sol.memory_s);
+        assert_true(half.sol.seconds <= half.best[0].cost.seconds);
+        assert_true(half.best[0].cost.seconds > whole.best[0].cost.seconds);
+        assert_int_equal(points.count, 1);
+        assert_true(points.items[0].seconds == half.best[0].cost.seconds);
+        cost_region(&arena, whole.best[0].plan, 0, task.bound, whole.task.machine, &before);
+        cost_region(&arena, whole.best[0].plan, 0, task.bound, task.machine, &after);
+        assert_true(fabs(after.waves / before.waves - 2) < 1e-9);
+        assert_true(fabs(after.compute_s / before.compute_s - 2) < 0.1);
+    }
+    arena_release(&arena);
+}
+
+static void test_share_texts(void **state UNUSED)
+{
+    static const struct {
+        const char *text, *rest, *printed;
+    } cases[] = {{"0.5", "", "50%"},
+                 {"50%", "", "50%"},
+                 {"12.5%..x", "..x", "12.5%"},
+                 {"0.0101..1", "..1", "1.01%"},
+                 {"1", "", "100%"},
+                 {"1..1", "..1", "100%"},
+                 {"0.01%", "", "0.01%"},
+                 {"100%", "", "100%"},
+                 {"33.33%x", "x", "33.33%"}};
+    struct arena arena;
+
+    arena_init(&arena, ARENA_BYTES);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const char *at = cases[i].text;
+        struct buf printed;
+        int64_t share = 0;
+
+        buf_init(&printed, &arena, ERR_TEXT_BYTES);
+        assert_true(machine_share_read(&at, &share));
+        assert_string_equal(at, cases[i].rest);
+        machine_share_print(&printed, share);
+        assert_string_equal(printed.at, cases[i].printed);
+    }
     arena_release(&arena);
 }
 
@@ -240,7 +318,8 @@ int main(void)
         cmocka_unit_test(test_best_is_exact),    cmocka_unit_test(test_why_not),
         cmocka_unit_test(test_best_ranks_first), cmocka_unit_test(test_bad_sketches),
         cmocka_unit_test(test_flips_are_tight),  cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_no_plan),
+        cmocka_unit_test(test_no_plan),          cmocka_unit_test(test_share),
+        cmocka_unit_test(test_share_texts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,6 +204,27 @@ static void test_waves(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* Rows that stream draw all that memory gives as long as the SMs at work can; a few cannot, and
+ * take as long as fewer of them there are. */
+static void test_few_sms_do_not_fill_memory(void **state UNUSED)
+{
+    struct arena arena;
+    const struct bound_op *bound;
+    struct region_cost cost[4];
+    static const int64_t sms[] = {132, 100, 16, 8};
+    arena_init(&arena, ARENA_BYTES);
+    const struct plan *plan = rmsnorm_plan(&arena, &bound, "global");
+    const struct machine *h200 = plans_machine(&arena, "h200-sxm");
+    for (size_t i = 0; i < COUNT_OF(sms); i++) {
+        struct machine some = with_sms(h200, sms[i]);
+        cost_region(&arena, plan, 1, bound, &some, &cost[i]);
+    }
+    assert_near("100 SMs", cost[1].memory_s, cost[0].memory_s, 1e-9);
+    assert_near("8 of 16 SMs", cost[3].memory_s, 2 * cost[2].memory_s, 1e-9);
+    assert_true(cost[2].memory_s > 2 * cost[0].memory_s);
+    arena_release(&arena);
+}
+
 /* Small tiles read more, long steps wait less. */
 static void test_tiles(void **state UNUSED)
 {
@@ -287,15 +308,11 @@ static void test_elements(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sum_of_terms),
-        cmocka_unit_test(test_directions),
-        cmocka_unit_test(test_terms_are_local),
-        cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_waves),
-        cmocka_unit_test(test_tiles),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_double_sums),
-        cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_sum_of_terms),    cmocka_unit_test(test_directions),
+        cmocka_unit_test(test_terms_are_local), cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_waves),           cmocka_unit_test(test_few_sms_do_not_fill_memory),
+        cmocka_unit_test(test_tiles),           cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_double_sums),     cmocka_unit_test(test_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
