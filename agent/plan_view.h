@@ -75,8 +75,8 @@ struct plan_why {
     size_t rank, of;                  /* 1 = the best of the region's legal choices */
 };
 /* The sketch is JSON: {"region": 0, "tile": {"m": 128, "k": {"block": 8, "thread": 1, "step": 8}},
- * "threads": 256, "vector": 4, "primitives": ["warp-cooperative-summary"]}; what it leaves out is
- * free.  A region of a plan document is a sketch too. */
+ * "threads": 256, "vector": 4, "depth": 2, "split": 1, "mma": [16, 8, 8], "primitives":
+ * ["warp-cooperative-summary"]}; what it leaves out is free. */
 bool plan_why_not(const struct plan_view *view, const char *sketch, struct plan_why *out,
                   struct err *err) MUST_USE;
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/num.h"
 
 #include "agent/plan_view.h"
 
@@ -25,9 +24,10 @@ struct sketch_tile {
     int64_t block, thread, step; /* 0 = free */
 };
 struct sketch {
-    size_t region;      /* OP_NONE = the first that has the indices */
-    int64_t threads[3]; /* 0 = free */
-    int64_t vector;     /* 0 = free */
+    size_t region;                /* OP_NONE = the first that has the indices */
+    int64_t threads[3];           /* 0 = free */
+    int64_t vector, depth, split; /* 0 = free */
+    int64_t mma[3];               /* 0 = free */
     struct sketch_tile tiles[SKETCH_TILES_MAX];
     size_t tile_count;
     enum primitive primitives[PRIMITIVE_COUNT];
@@ -98,6 +98,14 @@ static bool read_tiles(const struct json *json, struct sketch *sketch, struct er
     return true;
 }
 
+static bool read_three(const struct json *json, int64_t out[3], struct err *err)
+{
+    for (size_t i = 0; i < 3; i++)
+        if (!read_number(&json->items[i], &out[i], err))
+            return false;
+    return true;
+}
+
 static bool read_threads(const struct json *json, struct sketch *sketch, struct err *err)
 {
     if (json->kind != JSON_ARRAY) {
@@ -106,10 +114,14 @@ static bool read_threads(const struct json *json, struct sketch *sketch, struct 
     }
     if (json->count != 3)
         return json_fail(json, err, "expected a number, or three: x, y and z");
-    for (size_t i = 0; i < 3; i++)
-        if (!read_number(&json->items[i], &sketch->threads[i], err))
-            return false;
-    return true;
+    return read_three(json, sketch->threads, err);
+}
+
+static bool read_mma(const struct json *json, struct sketch *sketch, struct err *err)
+{
+    if (json->kind != JSON_ARRAY || json->count != 3)
+        return json_fail(json, err, "expected three numbers: m, n and k of the instruction");
+    return read_three(json, sketch->mma, err);
 }
 
 static bool read_primitives(const struct json *json, struct sketch *sketch, struct err *err)
@@ -133,8 +145,8 @@ static bool read_primitives(const struct json *json, struct sketch *sketch, stru
 
 static bool read_sketch(struct arena *arena, const char *text, struct sketch *out, struct err *err)
 {
-    static const char *const known[] = {"region", "tile",       "tiles", "threads",
-                                        "vector", "primitives", NULL};
+    static const char *const known[] = {"region", "tile",  "tiles", "threads",    "vector",
+                                        "depth",  "split", "mma",   "primitives", NULL};
     struct sketch sketch = {.region = OP_NONE};
     const struct json *json, *member;
     int64_t region = -1;
@@ -152,6 +164,9 @@ static bool read_sketch(struct arena *arena, const char *text, struct sketch *ou
         ((member = json_get(json, "tiles")) && !read_tiles(member, &sketch, err)) ||
         ((member = json_get(json, "threads")) && !read_threads(member, &sketch, err)) ||
         ((member = json_get(json, "vector")) && !read_number(member, &sketch.vector, err)) ||
+        ((member = json_get(json, "depth")) && !read_number(member, &sketch.depth, err)) ||
+        ((member = json_get(json, "split")) && !read_number(member, &sketch.split, err)) ||
+        ((member = json_get(json, "mma")) && !read_mma(member, &sketch, err)) ||
         ((member = json_get(json, "primitives")) && !read_primitives(member, &sketch, err)))
         return false;
     if (region >= 0)
@@ -208,12 +223,25 @@ static bool find_region(const struct plan_view *view, const struct sketch *sketc
 
 /* ---- judging ---- */
 
+/* What the sketch says of pipeline, split and tensor cores and the region has otherwise. */
+static const char *missing_stage(const struct sketch *sketch, const struct plan_region *region)
+{
+    for (size_t i = 0; i < 3; i++)
+        if (sketch->mma[i] > 0 && sketch->mma[i] != region->mma[i])
+            return "has this mma";
+    if (sketch->depth > 0 && sketch->depth != region->depth)
+        return "has this depth";
+    if (sketch->split > 0 && sketch->split != region->split)
+        return "has this split";
+    return NULL;
+}
+
 static bool agrees(const struct sketch *sketch, const struct plan_region *region)
 {
     for (size_t i = 0; i < 3; i++)
         if (sketch->threads[i] > 0 && sketch->threads[i] != region->threads[i])
             return false;
-    if (sketch->vector > 0 && sketch->vector != region->vector)
+    if ((sketch->vector > 0 && sketch->vector != region->vector) || missing_stage(sketch, region))
         return false;
     for (size_t i = 0; i < sketch->primitive_count; i++)
         if (!region_uses(region, sketch->primitives[i]))
@@ -298,7 +326,6 @@ static void visit(void *context, const struct plan_region *choice, const struct 
 static void set_tiles(struct arena *arena, const struct sketch *sketch, struct plan_region *region)
 {
     struct plan_tile *tiles = arena_array(arena, struct plan_tile, region->tile_count + 1);
-    int64_t threads = 1;
 
     if (region->tile_count > 0)
         memcpy(tiles, region->tiles, region->tile_count * sizeof(tiles[0]));
@@ -313,32 +340,47 @@ static void set_tiles(struct arena *arena, const struct sketch *sketch, struct p
             if (tiles[i].step > 0)
                 tiles[i].step = wanted->step > 0 ? wanted->step : tiles[i].block;
         }
-        if (tiles[i].step == 0)
-            threads *= num_ceil_div(tiles[i].block, tiles[i].thread);
     }
     region->tiles = tiles;
-    if (region_uses(region, PRIMITIVE_REGISTER_TILE) && sketch->threads[0] == 0)
-        region->threads[0] = threads;
 }
 
-/* A primitive that no kernel of the region's kind uses cannot be priced: saying so is the answer.
- */
-static bool lacks_primitive(struct search *s, const struct plan_region *region)
+/* The threads of a tile or chain follow from it, where the sketch leaves them free. */
+static void set_threads(const struct plan_task *task, const struct sketch *sketch,
+                        struct plan_region *region)
 {
-    for (size_t i = 0; i < s->sketch->primitive_count; i++) {
-        const char *name = primitive_name(s->sketch->primitives[i]);
-        struct buf text;
+    struct footprint footprint;
+    const char *why;
 
+    for (size_t i = 0; i < 3; i++)
+        if (sketch->threads[i] > 0)
+            region->threads[i] = sketch->threads[i];
+    if (sketch->threads[0] > 0 || !footprint_of(task->arena, region, task->bound, &footprint, &why))
+        return;
+    if (footprint.kind == FOOTPRINT_TILE || footprint.kind == FOOTPRINT_CHAIN)
+        region->threads[0] = footprint.threads;
+}
+
+/* A primitive, pipeline or instruction that no kernel of the region's kind uses cannot be priced:
+ * saying so is the answer. */
+static bool lacks_choice(struct search *s, const struct plan_region *region)
+{
+    const char *what = missing_stage(s->sketch, region), *name = "";
+    struct buf text;
+
+    for (size_t i = 0; i < s->sketch->primitive_count && what == NULL; i++) {
         if (region_uses(region, s->sketch->primitives[i]))
             continue;
-        buf_init(&text, s->view->task.arena, ERR_TEXT_BYTES);
-        buf_printf(&text, "no choice of region %zu with these numbers uses %s", s->why->region,
-                   name);
-        s->why->reason = buf_view(&text);
-        choose(s, region);
-        return true;
+        what = "uses ";
+        name = primitive_name(s->sketch->primitives[i]);
     }
-    return false;
+    if (what == NULL)
+        return false;
+    buf_init(&text, s->view->task.arena, ERR_TEXT_BYTES);
+    buf_printf(&text, "no choice of region %zu with these numbers %s%s", s->why->region, what,
+               name);
+    s->why->reason = buf_view(&text);
+    choose(s, region);
+    return true;
 }
 
 static void judge_outside(struct search *s)
@@ -350,14 +392,12 @@ static void judge_outside(struct search *s)
     struct limits limits;
     struct err err;
 
-    for (size_t i = 0; i < 3; i++)
-        if (s->sketch->threads[i] > 0)
-            region.threads[i] = s->sketch->threads[i];
     if (s->sketch->vector > 0)
         region.vector = s->sketch->vector;
     set_tiles(task->arena, s->sketch, &region);
+    set_threads(task, s->sketch, &region);
     s->why->outside = true;
-    if (lacks_primitive(s, &region))
+    if (lacks_choice(s, &region))
         return;
     s->regions[s->why->region] = region;
     if (!plan_check(&s->trial, task->op, &err)) {
