@@ -189,11 +189,13 @@ void cost_rows(struct pricing *p)
     double waves = fmax(ceil(p->cost->waves), 1), loads = 1;
     double chunk = (double)(f->sharing * f->items);
     double sharing = f->kind == FOOTPRINT_MAPS ? (double)f->blocks : 1;
-    double chunks = fmax(ceil((double)f->length / (chunk * sharing)), 1);
+    double chunks = fmax(ceil((double)f->length / (chunk * sharing * (double)f->split)), 1);
     double tree = f->kind == FOOTPRINT_MAPS ? 0 : f->warp ? warp_tree_clocks : block_tree_clocks;
-    if (f->streaming)
-        loads = chunks * (double)f->passes;
+    if (f->streaming) /* later passes find what is held in shared memory */
+        loads = f->held_bytes > 0 ? chunks : chunks * (double)f->passes;
     double a_row = cost_load_clocks * loads + tree * (double)f->passes;
     p->cost->compute_s = issue_s(m, row_instructions(p)) + double_adds_s(p);
     p->cost->latency_s = waves * a_row / m->clock_hz;
+    p->cost->bytes += 2 * (double)f->workspace_bytes;
+    p->cost->memory_s += 2 * (double)f->workspace_bytes / cost_l2_rate(m);
 }
