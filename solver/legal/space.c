@@ -45,7 +45,7 @@ struct builder {
     struct footprint footprint;  /* of the skeleton's region */
     struct plan_region *choices; /* of the region at hand */
     size_t choice_room;
-    struct map known; /* all that were offered, as choice_key */
+    struct map known;     /* all that were offered, as choice_key */
     struct arena scratch; /* limits of a choice */
     struct space_domain domain;
     space_visitor *visit; /* NULL = none */

@@ -42,10 +42,10 @@ static bool admits(struct arena *arena, const struct op *op, enum rewrite_rule r
 {
     const struct stmt *stmt = &op->stmts[s];
     struct rewritten made;
-    preserve_apply(arena, op,
-                   &(struct rewrite){
-                       .rule = rule, .stmt = s, .loop = stmt->loop_count - 1, .number = PART},
-                   &made);
+    preserve_apply(
+        arena, op,
+        &(struct rewrite){.rule = rule, .stmt = s, .loop = stmt->loop_count - 1, .number = PART},
+        &made);
     return made.op != NULL;
 }
 
