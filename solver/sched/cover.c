@@ -32,24 +32,6 @@ struct pricer {
     size_t count, room;
 };
 
-static struct plan_region copy_region(struct arena *arena, const struct plan_region *region)
-{
-    struct plan_region copy = *region;
-    enum primitive *primitives = arena_array(arena, enum primitive, region->primitive_count + 1);
-    struct plan_tile *tiles = arena_array(arena, struct plan_tile, region->tile_count + 1);
-    struct plan_stage *stages = arena_array(arena, struct plan_stage, region->stage_count + 1);
-    if (region->primitive_count > 0)
-        memcpy(primitives, region->primitives, region->primitive_count * sizeof(*primitives));
-    if (region->tile_count > 0)
-        memcpy(tiles, region->tiles, region->tile_count * sizeof(*tiles));
-    if (region->stage_count > 0)
-        memcpy(stages, region->stages, region->stage_count * sizeof(*stages));
-    copy.primitives = primitives;
-    copy.tiles = tiles;
-    copy.stages = stages;
-    return copy;
-}
-
 /* What the region takes as the first of a plan, or behind another one. */
 static double price(struct arena *scratch, const struct cover_problem *problem,
                     const struct bound_op *part, const struct plan_region *region, bool first)
@@ -179,24 +161,13 @@ static int by_signature(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y; /* in the order of the space */
 }
 
-static const struct formula *copy_formula(struct arena *arena, const struct formula *formula)
-{
-    if (formula == NULL)
-        return NULL;
-    struct formula *copy = arena_new(arena, struct formula);
-    *copy = *formula;
-    copy->a = copy_formula(arena, formula->a);
-    copy->b = copy_formula(arena, formula->b);
-    return copy;
-}
-
 static const struct formula *guard_of(struct arena *arena, const struct pricer *p,
                                       const struct priced *priced)
 {
     const struct cover_kind *kind = &p->kinds[priced->choice.kind];
     const struct plan *plan =
         space_plan(p->arena, &kind->plan, p->class->part, &kind->space, &priced->index);
-    return copy_formula(arena, plan->guard);
+    return formula_copy(arena, plan->guard);
 }
 
 /* The `best` cheapest of each signature, into the problem's arena. */
@@ -214,7 +185,7 @@ static void keep_best(struct arena *arena, const struct pricer *p)
         if (of_signature[own->signature]++ >= p->problem->best)
             continue;
         kept[count] = *own;
-        kept[count].region = copy_region(arena, &own->region);
+        kept[count].region = plan_region_copy(arena, &own->region);
         kept[count++].guard = guard_of(arena, p, order[i]);
     }
     p->domain->choices = kept;
