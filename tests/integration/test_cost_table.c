@@ -36,6 +36,7 @@ static const struct {
     {"joint.jsonl", "walk_columns-forward"},
     {"joint.jsonl", "batchnorm-forward"},
     {"joint.jsonl", "groupnorm-forward"},
+    {"joint.jsonl", "walk_layernorm_axes-forward"},
 };
 
 /* What the model may be off by: mean and worst |log(predicted / measured)|. */
