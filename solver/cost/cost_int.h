@@ -44,9 +44,11 @@ void cost_sectors(const struct pricing *p, size_t stmt, struct sectors *out);
 /* ---- cost_wait.c ---- */
 
 struct customers {
-    int64_t count;              /* blocks or warps of the kernel, spread over all SMs */
-    int64_t at_once;            /* on one SM */
-    double delay_s;             /* what each waits for by itself */
+    int64_t blocks;             /* spread over all SMs */
+    int64_t blocks_per_sm;      /* at a time */
+    int64_t threads;            /* of a block */
+    bool warps;                 /* each warp is a customer, else each block */
+    double delay_s;             /* what a customer waits for by itself */
     double memory_s, compute_s; /* of all of them, on the SMs that have some */
 };
 /* Seconds until the last is done. */

@@ -18,17 +18,18 @@ const double cost_division_instructions = 85;
 /* TUNING: least squares over the bundles that tests/integration/test_cost_table.c calls fitted (an
  * H200, cold); what mostly says it in brackets.  Instructions of a division that takes an element's
  * position apart, in maps [batchnorm], where the compiler drops it to what the result needs, and in
- * rows [groupnorm]; of any other division or math function and of loading or storing an element
- * [softmax]. */
-static const double map_division_instructions = 44, row_division_instructions = 64;
-static const double special_instructions = 7, move_instructions = 7.4;
+ * rows [groupnorm]; of any other division or math function, of loading or storing an element
+ * [softmax]; of a term of an unstaged loop [walk_layernorm_axes]. */
+static const double map_division_instructions = 45, row_division_instructions = 67;
+static const double special_instructions = 6.5, move_instructions = 5;
+static const double term_instructions = 44;
 /* TUNING: as above: clocks until a group of loads is there, with a cold DRAM behind them
  * [walk_columns, 8192 terms a thread one after the other]; and that the place of a block or warp
  * stands empty from one to the next, with the way of its results [softmax, walk_pair]. */
-static const double wait_clocks = 600, turnover_clocks = 480;
-/* TUNING: guessed: instructions of a term of an unstaged loop, clocks of one whose operands are in
- * L1, clocks of one reduction over a warp and over a block. */
-static const double term_instructions = 32, term_clocks = 40;
+static const double wait_clocks = 600, turnover_clocks = 350;
+/* TUNING: guessed: clocks of a term of an unstaged loop whose operands are in L1, of one reduction
+ * over a warp and over a block. */
+static const double term_clocks = 40;
 static const double warp_tree_clocks = 160, block_tree_clocks = 360;
 
 enum { WARP = 32, TERMS_UNROLL = 4 }; /* terms that the compiler loads at a time */
@@ -201,7 +202,7 @@ static void element_kernel(struct pricing *p, size_t s, const struct sectors *se
 {
     const struct machine *m = p->machine;
     const struct stmt *stmt = &p->bound->op->stmts[s];
-    int64_t threads = p->footprint.threads, warps = threads / WARP;
+    int64_t threads = p->footprint.threads;
     double terms = (double)op_iterations(p->bound, s);
     double work = stmt->scatter != NULL ? terms : (double)p->bound->tensors[stmt->target].count;
     int64_t blocks = (int64_t)ceil(fmax(work, 1) / (double)threads);
@@ -218,13 +219,15 @@ static void element_kernel(struct pricing *p, size_t s, const struct sectors *se
         return;
     }
     double delay = element_wait_clocks(each, sectors->fresh) / m->clock_hz;
-    const struct customers warps_of = {.count = blocks * warps,
-                                       .at_once = p->cost->blocks_per_sm * warps,
-                                       .delay_s = delay,
-                                       .memory_s = memory_s,
-                                       .compute_s = issue};
+    const struct customers all = {.blocks = blocks,
+                                  .blocks_per_sm = p->cost->blocks_per_sm,
+                                  .threads = threads,
+                                  .warps = true,
+                                  .delay_s = delay,
+                                  .memory_s = memory_s,
+                                  .compute_s = issue};
     p->cost->latency_s += fmax(1, (double)blocks * (double)threads / at_once) * delay;
-    p->cost->busy_s += cost_contended_s(m, &warps_of);
+    p->cost->busy_s += cost_contended_s(m, &all);
 }
 
 void cost_elements(struct pricing *p)
@@ -312,9 +315,6 @@ void cost_rows(struct pricing *p)
     const struct machine *m = p->machine;
     double waves = fmax(ceil(p->cost->waves), 1), l2_s = 0;
     double delay = row_delay_clocks(f) / m->clock_hz;
-    /* Held rows go in step, between barriers; maps come and go as blocks. */
-    bool alone = f->kind == FOOTPRINT_ROWS && (f->warp || f->streaming);
-    int64_t customers = alone ? num_ceil_div(f->threads, WARP) : 1;
     struct sectors sectors;
     add_carried(p);
     cost_sectors_init(p, &sectors);
@@ -324,8 +324,11 @@ void cost_rows(struct pricing *p)
     p->cost->memory_s = fmax(p->cost->memory_s, l2_s);
     p->cost->compute_s = issue_s(m, f->blocks, row_instructions(p)) + double_adds_s(p);
     p->cost->latency_s = waves * delay;
-    const struct customers all = {.count = f->blocks * customers,
-                                  .at_once = p->cost->blocks_per_sm * customers,
+    /* Held rows go in step, between barriers; maps come and go as blocks. */
+    const struct customers all = {.blocks = f->blocks,
+                                  .blocks_per_sm = p->cost->blocks_per_sm,
+                                  .threads = f->threads,
+                                  .warps = f->kind == FOOTPRINT_ROWS && (f->warp || f->streaming),
                                   .delay_s = delay,
                                   .memory_s = p->cost->memory_s,
                                   .compute_s = p->cost->compute_s};

@@ -4,7 +4,9 @@
  * An SM is a closed queueing network.  Its customers are what runs on by itself: whole blocks where
  * a barrier or the turn of the next block ties their warps together, else warps.  Each in turn
  * waits for its loads and trees (a delay, nobody is in the way), moves its bytes (one station, the
- * SM's share of DRAM and L2) and issues its instructions (another).  Mean value analysis, exact
+ * SM's share of DRAM and L2) and issues its instructions (another, of several schedulers, of which
+ * it keeps a few busy: what it takes longer for that is a delay too, as Seidmann, Schweitzer and
+ * Shalev-Oren 1987 have it).  Mean value analysis, exact
  * for such networks, gives what n customers get done from what n - 1 do (Reiser and Lavenberg
  * 1980):
  *
@@ -23,7 +25,19 @@
 
 #include "solver/cost/cost_int.h"
 
-enum { STATIONS = 2 };
+enum { STATIONS = 2, WARP = 32 };
+
+/* TUNING: guessed: clocks from one instruction of a warp to its next.  Four when each needs the one
+ * before, and threads have other elements in between. */
+static const double issue_clocks = 1.5;
+
+/* How much longer than on all of the SM's schedulers a customer's instructions take on those that
+ * its own warps keep busy. */
+static double narrowness(const struct machine *machine, int64_t warps)
+{
+    double schedulers = cost_lanes(machine) / WARP;
+    return fmax(schedulers * issue_clocks / (double)warps, 1);
+}
 
 /* Seconds a customer, with so many at a time. */
 static double seconds_each(const double *service, double delay, int64_t customers)
@@ -44,11 +58,13 @@ static double seconds_each(const double *service, double delay, int64_t customer
 
 double cost_contended_s(const struct machine *machine, const struct customers *c)
 {
-    int64_t sms = c->count < machine->sm_count ? c->count : machine->sm_count;
-    int64_t on_one = num_ceil_div(c->count, sms);
-    int64_t at_once = on_one < c->at_once ? on_one : c->at_once;
-    const double service[STATIONS] = {c->memory_s * (double)sms / (double)c->count,
-                                      c->compute_s * (double)sms / (double)c->count};
-    double all = seconds_each(service, c->delay_s, at_once) * (double)on_one;
-    return fmax(all, fmax(c->memory_s, c->compute_s));
+    int64_t warps = num_ceil_div(c->threads, WARP), of_block = c->warps ? warps : 1;
+    int64_t sms = c->blocks < machine->sm_count ? c->blocks : machine->sm_count;
+    int64_t on_one = num_ceil_div(c->blocks, sms);
+    int64_t at_once = on_one < c->blocks_per_sm ? on_one : c->blocks_per_sm;
+    double part = (double)sms / (double)(c->blocks * of_block);
+    const double service[STATIONS] = {c->memory_s * part, c->compute_s * part};
+    double alone = service[1] * (narrowness(machine, warps / of_block) - 1);
+    double each = seconds_each(service, c->delay_s + alone, at_once * of_block);
+    return fmax(each * (double)(on_one * of_block), fmax(c->memory_s, c->compute_s));
 }

@@ -44,8 +44,8 @@ struct errors {
     double sum, worst;
     size_t count;
 };
-static const double fitted_mean_max = 0.06, fitted_worst_max = 0.15;
-static const double held_out_mean_max = 0.08, held_out_worst_max = 0.30;
+static const double fitted_mean_max = 0.03, fitted_worst_max = 0.08;
+static const double held_out_mean_max = 0.055, held_out_worst_max = 0.30;
 
 struct entry {
     struct str bundle, results;
