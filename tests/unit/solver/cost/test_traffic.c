@@ -147,12 +147,35 @@ static void test_waits_overlap(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* Two warps keep two of four schedulers busy, and those not all the time. */
+static void test_few_warps(void **state UNUSED)
+{
+    static const struct row_numbers wide = {512, 4, 8, false, false};
+    static const struct row_numbers narrow = {64, 4, 64, false, false};
+    struct region_cost cost[2];
+    struct arena arena;
+    struct buf shapes;
+    arena_init(&arena, ARENA_BYTES);
+    buf_init(&shapes, &arena, PLANS_TEXT_BYTES);
+    buf_printf(&shapes, "%s,%s", tensor(&arena, "x", "input", "\"M\",\"N\""),
+               tensor(&arena, "y", "output", "\"M\""));
+    const struct bound_op *bound =
+        op_of(&arena, shapes.at, "\"y[m] = sum(n) x[m,n]\"", "M=132,N=4096");
+    for (size_t i = 0; i < 2; i++)
+        cost_region(&arena,
+                    plans_plan(&arena, bound, plans_rows(&arena, bound, i ? &narrow : &wide), ""),
+                    0, bound, plans_machine(&arena, "h200-sxm"), &cost[i]);
+    assert_true(cost[1].compute_s == cost[0].compute_s);
+    assert_true(cost[1].busy_s > cost[0].busy_s + cost[0].compute_s);
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_in_flight), cmocka_unit_test(test_sectors),
         cmocka_unit_test(test_own_rows),        cmocka_unit_test(test_reads_and_writes),
-        cmocka_unit_test(test_waits_overlap),
+        cmocka_unit_test(test_waits_overlap),   cmocka_unit_test(test_few_warps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
