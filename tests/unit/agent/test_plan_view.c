@@ -119,8 +119,8 @@ static void test_why_not(void **state UNUSED)
 /* The best choice, spelled out, is legal and first. */
 static void test_best_ranks_first(void **state UNUSED)
 {
-    const char *sketch = "{\"threads\":512,\"vector\":4,\"primitives\":[\"reduction-tree\"],"
-                         "\"tile\":{\"n\":{\"block\":4096,\"thread\":8}}}";
+    const char *sketch = "{\"threads\":128,\"vector\":4,\"primitives\":[\"reduction-tree\"],"
+                         "\"tile\":{\"n\":{\"block\":4096,\"thread\":32}}}";
     struct arena arena;
     struct plan_view view;
     struct plan_why why;
