@@ -14,7 +14,7 @@
 
 #include "agent/plan_view.h"
 
-enum { RATE_RESOLUTION = 1000, TEXT_BYTES_MAX = 4096 };
+enum { RATE_RESOLUTION = 1000, TEXT_BYTES_MAX = 4096, POINT_BYTES_MAX = 2000 << 20 };
 
 /* ---- one point ---- */
 
@@ -22,18 +22,25 @@ static bool point_of(const struct plan_task *task, struct str at, struct plan_po
                      struct err *err)
 {
     struct plan_point point = {.at = at};
+    struct plan_task own = *task;
     struct plan_view view;
+    struct arena scratch; /* a point takes tens of megabytes, and there are hundreds */
 
-    if (!plan_explore(task, 1, &view, err))
+    arena_init(&scratch, POINT_BYTES_MAX);
+    own.arena = &scratch;
+    if (!plan_explore(&own, 1, &view, err)) {
+        arena_release(&scratch);
         return false;
+    }
     point.sol_seconds = view.sol.seconds;
-    point.why_none = view.why_none;
+    point.why_none = str_from(str_copy(task->arena, view.why_none));
     if (view.best_count > 0) {
-        point.plan = view.best[0].plan;
+        point.plan = plan_copy(task->arena, view.best[0].plan);
         point.summary = plan_summary(task->arena, point.plan, task->bound);
         point.seconds = view.best[0].cost.seconds;
         point.possible = view.space.plans_possible;
     }
+    arena_release(&scratch);
     *out = point;
     return true;
 }

@@ -52,8 +52,9 @@ plan 0 $matmul --vary smem=8K..256K --best 1
 holds "$scratch/out" '* smem='
 plan 0 $matmul --smem-limit 16000 --best 1
 holds "$scratch/out" 'k 16 a block'
-# no tile fits, but other kinds of region do
-plan 0 $matmul --smem-limit 1000 --best 1
+# no tile fits, but a thread a result does; rows would read a column of b each, a sector a word
+plan 0 $matmul --smem-limit 1000 --best 3
+holds "$scratch/out" 'of light speed  256 threads'
 holds "$scratch/out" 'a row a block'
 # a part of the SMs: fewer waves at a time, a lower roof, the same memory
 plan 0 $matmul --sm-share 50% --best 1

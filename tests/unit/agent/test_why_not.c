@@ -34,6 +34,24 @@ static const struct why_case {
      "{\"tile\":{\"m\":{\"block\":256,\"thread\":32},\"n\":{\"block\":64,\"thread\":8}}}"},
     {LIMIT_TILE_REST, "matmul", NULL, "f32", 0, 0,
      "{\"tile\":{\"m\":{\"block\":128,\"thread\":8},\"n\":{\"block\":128,\"thread\":12}}}"},
+    {LIMIT_MMA_SHAPE, "matmul_bias_gelu_bf16", NULL, "bf16", 0, 0,
+     "{\"vector\":8,\"mma\":[16,8,12]}"},
+    {LIMIT_MMA_REST, "matmul_bias_gelu_bf16", NULL, "bf16", 0, 0,
+     "{\"tile\":{\"m\":{\"block\":128,\"thread\":8},\"n\":{\"block\":128,\"thread\":8},\"k\":8},"
+     "\"mma\":[16,8,16],\"staging\":\"async\",\"depth\":3,\"vector\":8}"},
+    {LIMIT_MMA_LAYOUT, "matmul_bias_gelu_bf16", NULL, "bf16", 0, 0,
+     "{\"tile\":{\"m\":{\"block\":128,\"thread\":2},\"n\":{\"block\":256,\"thread\":64},\"k\":64},"
+     "\"mma\":[64,256,16],\"layout\":\"row-major\",\"staging\":\"async\",\"depth\":2,\"vector\":"
+     "8}"},
+    {LIMIT_PRECISION, "matmul_bias_gelu_bf16", NULL, "bf16", 0, 0,
+     "{\"tile\":{\"m\":{\"block\":128,\"thread\":8},\"n\":{\"block\":128,\"thread\":8},\"k\":32},"
+     "\"precision\":\"f16\",\"staging\":\"async\",\"depth\":3,\"vector\":8,\"mma\":[16,8,16]}"},
+    {LIMIT_DEPTH, "matmul_bias_gelu_bf16", NULL, "bf16", 0, 0,
+     "{\"tile\":{\"m\":{\"block\":128,\"thread\":8},\"n\":{\"block\":128,\"thread\":8},\"k\":32},"
+     "\"split\":64,\"staging\":\"async\",\"depth\":3,\"vector\":8,\"mma\":[16,8,16]}"},
+    {LIMIT_SPLIT, "matmul", NULL, "f32", 0, 0, "{\"split\":1024}"},
+    {LIMIT_STAGING, "matmul", NULL, "f32", 0, 0, "{\"depth\":4,\"staging\":\"shared\"}"},
+    {LIMIT_COPY_BYTES, "matmul", NULL, "f32", 0, 0, "{\"staging\":\"async\",\"vector\":8}"},
     {LIMIT_VECTOR_BYTES, "softmax", NULL, "f32", 0, 0, "{\"vector\":8}"},
     {LIMIT_VECTOR_REST, ROWS("1026", "16"), NULL, "f32", 0, 0, "{\"vector\":4}"},
     {LIMIT_VECTOR_ALIGN, ROWS("1024", "8"), NULL, "f32", 0, 0, "{\"vector\":4}"},
@@ -46,6 +64,9 @@ static const struct why_case {
     {LIMIT_SHARED, "matmul", NULL, "f32", 0, 0,
      "{\"tile\":{\"m\":{\"block\":128,\"thread\":8},\"n\":{\"block\":128,\"thread\":8},"
      "\"k\":256}}"},
+    {LIMIT_SHARED_STATIC, "matmul", NULL, "f32", 0, 0,
+     "{\"staging\":\"shared\",\"depth\":1,\"split\":1,\"tile\":{\"m\":{\"block\":128,\"thread\":8},"
+     "\"n\":{\"block\":128,\"thread\":8},\"k\":64}}"},
     {LIMIT_REGISTERS, "matmul", NULL, "f32", 0, 0,
      "{\"tile\":{\"m\":{\"block\":256,\"thread\":16},\"n\":{\"block\":256,\"thread\":16}}}"},
     {LIMIT_REGISTERS_BLOCK, "matmul", NULL, "f32", 0, 0,
@@ -61,6 +82,8 @@ static const struct {
     enum limit limit;
     const char *why;
 } out_of_reach[] = {
+    {LIMIT_STATE, "the space offers running states only where there are some; a plan document is "
+                  "refused by it (tests/unit/solver/legal/test_space_wide.c)"},
     {LIMIT_RESIDENCY, "a sketch is of one region, and edges are between two; a plan document is "
                       "refused by it (tests/unit/solver/legal/test_limits.c)"},
 };
