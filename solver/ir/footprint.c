@@ -6,6 +6,7 @@
  *
  * Registers: sums and operands that a thread names, plus what addresses and indices take.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -364,6 +365,9 @@ static bool rows_footprint(struct arena *arena, const struct plan_region *region
     out->split = region->split;
     out->items = out->streaming ? out->vector : tile == NULL ? 1 : tile->thread;
     out->sharing = out->warp ? WARP : out->threads;
+    if (tile != NULL)
+        out->apart = llabs(tile->thread - out->items) +
+                     llabs(tile->block - footprint_times(out->sharing, out->items));
     out->kernels = 1;
     int64_t work = reduces ? out->rows : out->length;
     int64_t each =

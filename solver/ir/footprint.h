@@ -47,6 +47,7 @@ struct footprint {
     int64_t passes;        /* over the row; 1 when held */
     const bool *arrays;    /* by tensor: it lies along the row, a thread holds its elements */
     const int64_t *loads;  /* by tensor: how often the kernel reads it from memory */
+    int64_t apart;         /* what the row's tile says otherwise than threads and vector */
     int64_t held_bytes;    /* of shared_bytes, what rows take that are held there */
 
     /* rows, tile */

@@ -209,6 +209,7 @@ static void check_rows(struct check *c)
     add(c, LIMIT_VECTOR_REST, f->length % f->vector, 0);
     check_alignment(c);
     add(c, LIMIT_SPLIT, f->split, num_ceil_div(f->length, f->sharing * f->items));
+    add(c, LIMIT_ROW_SPAN, f->apart, 0);
     if (f->kind == FOOTPRINT_ROWS && region_uses(c->region, PRIMITIVE_ONLINE_STATE))
         add(c, LIMIT_STATE, !has_state(c), 0);
     if (f->streaming)

@@ -30,6 +30,7 @@
     X(VECTOR_BYTES, "bytes a vector access")                                                       \
     X(VECTOR_REST, "elements of a row that the vector leaves over")                                \
     X(VECTOR_ALIGN, "bytes that the vector access wants aligned")                                  \
+    X(ROW_SPAN, "elements that a row's tile and threads differ by")                                \
     X(ITEMS, "elements of a tensor that a thread holds")                                           \
     X(ITEMS_REST, "elements of a thread that the vector leaves over")                              \
     X(HELD, "elements of a row against what its threads hold")                                     \

@@ -152,7 +152,7 @@ static void collect_class(struct subject *s, size_t number)
                                   .region_count = 1,
                                   .guard = class->kinds[k].guard};
         c.guard = class->kinds[k].guard;
-        space_visit(s->arena, &plan, class->part, s->suite->machine, 0, collect, &c);
+        space_visit(s->arena, &plan, class->part, s->suite->machine, true, 0, collect, &c);
     }
 }
 

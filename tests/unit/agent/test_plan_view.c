@@ -116,11 +116,28 @@ static void test_why_not(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* A plan's region as a document has it. */
+static const char *region_text(struct arena *arena, const struct plan *plan)
+{
+    struct json_writer w;
+    const struct json *json, *regions;
+    struct buf whole, text;
+    struct err err;
+
+    buf_init(&whole, arena, PLANS_TEXT_BYTES);
+    json_writer_init(&w, &whole);
+    plan_print(&w, plan);
+    assert_ok(json_parse(arena, buf_view(&whole), "plan", &json, &err));
+    regions = json_get(json, "regions");
+    buf_init(&text, arena, PLANS_TEXT_BYTES);
+    json_writer_init(&w, &text);
+    json_put_tree(&w, &regions->items[0]);
+    return text.at;
+}
+
 /* The best choice, spelled out, is legal and first. */
 static void test_best_ranks_first(void **state UNUSED)
 {
-    const char *sketch = "{\"threads\":128,\"vector\":4,\"primitives\":[\"reduction-tree\"],"
-                         "\"tile\":{\"n\":{\"block\":4096,\"thread\":32}}}";
     struct arena arena;
     struct plan_view view;
     struct plan_why why;
@@ -129,7 +146,7 @@ static void test_best_ranks_first(void **state UNUSED)
     arena_init(&arena, ARENA_BYTES);
     const struct plan_task task = task_named(&arena, "softmax", "h200-sxm");
     assert_ok(plan_explore(&task, 1, &view, &err));
-    assert_ok(plan_why_not(&view, sketch, &why, &err));
+    assert_ok(plan_why_not(&view, region_text(&arena, view.best[0].plan), &why, &err));
     assert_int_equal(why.matching, 1);
     assert_int_equal(why.rank, 1);
     assert_int_equal(why.of, view.space.domains[0].count);

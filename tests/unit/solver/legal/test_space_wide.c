@@ -143,7 +143,7 @@ static void test_rows(void **state UNUSED)
         const struct plan *plan = rows_plan(&arena, bound, cases[i].primitives, 1);
         assert_true(footprint_of(&arena, &plan->regions[0], bound, &f, &why));
         assert_int_equal(f.passes, cases[i].passes);
-        assert_int_equal(f.loads[op_tensor_find(bound->op, "x")], cases[i].loads);
+        assert_int_equal(f.loads[op_tensor_find(bound->op, str_from("x"))], cases[i].loads);
         assert_int_equal(f.held_bytes, cases[i].held);
         assert_int_equal(region_realisable(&plan->regions[0], &why), i == 0);
         plan_limits(&arena, plan, bound, plans_machine(&arena, "h200-sxm"), &limits);
