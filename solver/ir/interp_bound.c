@@ -38,7 +38,10 @@
  *
  * Terms that are alike round alike: with equal terms, or terms far below the partial sum s, errors
  * do not average out.  So a third term in a row that differs from its predecessor by at most
- * 2 u |s| adds what its addition can lose, min(|term|, u |s|); random terms rarely do.
+ * 2 u |s| adds what its addition can lose, min(|term|, u |s|); random terms rarely do.  From the
+ * other end the same terms meet V - s, V the whole sum: u times the sum of |V - s| over them, which
+ * is at most sqrt(n sum (V - s)^2) for n of them; never more than their own sizes.  And where a
+ * term dwarfs all n before it, an order that begins with it may lose u times its size n times.
  *
  * An f32 product made of three tf32 ones (3xTF32, honest on every track) is within 12 u of itself:
  * two rests rounded at 2^-11 of 2^-11, and the product of the rests left out.
@@ -635,6 +638,17 @@ void bound_convert(const struct conversion *c, const struct reg *src, const stru
 
 /* ---- sums ---- */
 
+/* What the additions of terms that are alike may lose, from either end. */
+static double alike_loss(const struct acc *acc, size_t at, double unit)
+{
+    double v = acc->value[at].f;
+    double n = acc->field[ACC_ALIKE][at];
+    double squares =
+        n * v * v - 2 * v * acc->field[ACC_ALIKE_AT][at] + acc->field[ACC_ALIKE_SQUARE][at];
+    double reversed = unit * sqrt(n * fmax(squares, 0));
+    return fmax(acc->field[ACC_COHERENT][at], fmin(reversed, acc->field[ACC_ALIKE_ABS][at]));
+}
+
 /* What honest orders of summing `count` terms may lose. */
 static double sum_loss(const struct kernel *k, const struct acc *acc, size_t at, double count)
 {
@@ -648,7 +662,7 @@ static double sum_loss(const struct kernel *k, const struct acc *acc, size_t at,
         return most;
     double any_order = 4 * sqrt(count) * peak;
     double truncated = k->is_product ? count / 8 * peak : 0;
-    double loss = fmax(16 * size, fmax(any_order, truncated)) + acc->field[ACC_COHERENT][at];
+    double loss = fmax(16 * size, fmax(any_order, truncated)) + alike_loss(acc, at, k->limits.unit);
     return fmin(most, loss);
 }
 

@@ -147,6 +147,12 @@ enum acc_field {
     ACC_COHERENT, /* what additions may lose that round alike: see interp_bound.c */
     ACC_LAST,     /* last term that was not 0 */
     ACC_RUN,      /* how many before it were alike */
+    ACC_TERMS,    /* that were not 0 */
+    ACC_MOST,     /* largest |term| */
+    ACC_ALIKE,    /* terms that were alike, the sum of their sizes, of the partial sums that they */
+    ACC_ALIKE_ABS, /* were added to, and of the squares of those */
+    ACC_ALIKE_AT,
+    ACC_ALIKE_SQUARE,
     ACC_FIELDS
 };
 struct acc {
