@@ -59,6 +59,10 @@
  * something that may be reached without them: Welford's running mean of integers is no integer, nor
  * are the weights of an attention that divides before it adds.
  *
+ * A sum has no order, so where the terms of one sign alone leave the type's range it is open.  So
+ * is a product whose factors above 1 do; where those below 1 leave it at the other end, the others
+ * multiply what is flushed.
+ *
  * In f64 the value that candidates are compared with is itself rounded like theirs: u counts twice.
  *
  * A negative bound -l says that the value may overflow its type: an honest value has v's sign and a
@@ -679,7 +683,8 @@ double bound_sum(const struct kernel *k, const struct acc *acc, size_t at, int64
     if (!k->keeps_exact || acc->field[ACC_INEXACT][at] != 0 ||
         acc->field[ACC_ABS][at] > k->limits.whole)
         b += sum_loss(k, acc, at, (double)count);
-    if (acc->field[ACC_PEAK][at] + b > k->limits.max)
+    double one_sign = (acc->field[ACC_ABS][at] + fabs(v)) / 2; /* the terms of v's sign alone */
+    if (one_sign + b > k->limits.max)
         return INFINITY;
     return settle(&k->limits, v, b);
 }
@@ -692,4 +697,13 @@ double bound_product(const struct limits *limits, double x, double bx, double y,
         return open_or(settle(limits, v, b));
     struct ball args[2] = {{x, open_or(bx)}, {y, open_or(by)}};
     return settle_special(args, 2);
+}
+
+double bound_factors(const struct limits *limits, double b, double above, double below)
+{
+    double most = exp2(above);
+    double least = exp2(below);
+    if (most > limits->max)
+        return INFINITY;
+    return least < limits->normal ? b + limits->flush * most : b;
 }

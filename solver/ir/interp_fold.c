@@ -257,6 +257,14 @@ static void collect_rounding(const struct worker *w, size_t n, bool along)
     }
 }
 
+/* Binades that the factors go up, and down. */
+static void collect_binades(const struct acc *acc, size_t at, double x)
+{
+    double binades = log2(fabs(x));
+    if (isfinite(binades))
+        acc->field[binades > 0 ? ACC_ABS : ACC_PEAK][at] += binades;
+}
+
 static void collect_product(const struct worker *w, const struct reg *terms, size_t n, bool along)
 {
     const struct acc *acc = &w->acc;
@@ -265,6 +273,7 @@ static void collect_product(const struct worker *w, const struct reg *terms, siz
         double x = terms->at[i * terms->step].f;
         double p = acc->value[at].f;
         acc->value[at].f = p * x;
+        collect_binades(acc, at, x);
         acc->field[ACC_BOUND][at] = bound_product(&w->kernel->limits, p, acc->field[ACC_BOUND][at],
                                                   x, terms->bound[i * terms->bound_step], p * x);
     }
@@ -367,7 +376,9 @@ static double end_bound(const struct worker *w, size_t at, int64_t count)
             return bound_sum(w->kernel, acc, at, count);
         return b;
     case REDUCE_PROD:
-        return b;
+        return w->kernel->is_float ? bound_factors(&w->kernel->limits, b, acc->field[ACC_ABS][at],
+                                                   acc->field[ACC_PEAK][at])
+                                   : b;
     case REDUCE_ANY:
     case REDUCE_ALL:
         return b > 0 && acc->field[ACC_ABS][at] == 0 ? 1 : 0;
