@@ -650,7 +650,8 @@ static double alike_loss(const struct acc *acc, size_t at, double unit)
     double squares =
         n * v * v - 2 * v * acc->field[ACC_ALIKE_AT][at] + acc->field[ACC_ALIKE_SQUARE][at];
     double reversed = unit * sqrt(n * fmax(squares, 0));
-    return fmax(acc->field[ACC_COHERENT][at], fmin(reversed, acc->field[ACC_ALIKE_ABS][at]));
+    return fmax(acc->field[ACC_COHERENT][at], fmin(reversed, acc->field[ACC_ALIKE_ABS][at])) +
+           acc->field[ACC_DWARFED][at];
 }
 
 /* What honest orders of summing `count` terms may lose. */

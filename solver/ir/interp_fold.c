@@ -189,7 +189,7 @@ static void collect_alike(const struct acc *acc, size_t at, double size, double 
 static void collect_dwarfed(const struct acc *acc, size_t at, double size, double unit)
 {
     double lost = fmin(acc->field[ACC_ABS][at], acc->field[ACC_TERMS][at] * unit * size);
-    acc->field[ACC_COHERENT][at] = fmax(acc->field[ACC_COHERENT][at], lost);
+    acc->field[ACC_DWARFED][at] = fmax(acc->field[ACC_DWARFED][at], lost);
 }
 
 static void collect_coherent(const struct acc *acc, size_t at, double x, double unit)

@@ -147,6 +147,7 @@ enum acc_field {
     ACC_COHERENT, /* what additions may lose that round alike: see interp_bound.c */
     ACC_LAST,     /* last term that was not 0 */
     ACC_RUN,      /* how many before it were alike */
+    ACC_DWARFED,  /* what terms that a later one dwarfs may lose */
     ACC_TERMS,    /* that were not 0 */
     ACC_MOST,     /* largest |term| */
     ACC_ALIKE,    /* terms that were alike, the sum of their sizes, of the partial sums that they */
