@@ -105,6 +105,27 @@ static bool try_rows(struct row_search *r, size_t place)
     return false;
 }
 
+/* Factors along the loops of the mask, whatever those are called; 0 = none, or too many to tell. */
+static uint64_t shape_along(const struct term *term, uint64_t mask)
+{
+    struct factors factors;
+    uint64_t shape = 0;
+    if (!factors_in(term, mask, &factors))
+        return 0;
+    for (size_t i = 0; i < factors.count; i++) /* powers are in the products that they are of */
+        shape += factors.at[i].term->shape * 3 + 1;
+    return shape;
+}
+
+/* Could m's terms be those wanted of s?  What differs in more than loops could not. */
+static bool is_alike(struct analysis *a, size_t m, const struct same_row *row)
+{
+    const struct term *term = term_of_stmt(&a->terms, m);
+    uint64_t of_s = shape_along(row->wanted, loops_reduced(&a->op->stmts[row->s]));
+    uint64_t of_m = shape_along(term, loops_reduced(&a->op->stmts[m]));
+    return (row->wanted->tensors & ~term->tensors) == 0 && (of_s == of_m || of_s == 0 || of_m == 0);
+}
+
 /* Another reduction over the same rows for which the test holds; OP_NONE. */
 static size_t partner(struct analysis *a, size_t s, enum reduce_op op, row_test *test,
                       struct same_row *context)
@@ -112,11 +133,9 @@ static size_t partner(struct analysis *a, size_t s, enum reduce_op op, row_test 
     for (size_t m = 0; m < a->op->stmt_count; m++) {
         const struct stmt *stmt = &a->op->stmts[m];
         struct row_search rows = {a, m, s, {0}, test, context};
-        bool reads = stmt->reduce == op &&
-                     (context->wanted->tensors & ~term_of_stmt(&a->terms, m)->tensors) == 0;
-        if (m != s && reads && is_plain_reduction(stmt) && stmt->reduce == op &&
+        if (m != s && stmt->reduce == op && is_plain_reduction(stmt) &&
             stmt->free_count <= a->op->stmts[s].free_count && stmt->free_count <= OP_RANK_MAX &&
-            try_rows(&rows, 0))
+            is_alike(a, m, context) && try_rows(&rows, 0))
             return m;
     }
     return OP_NONE;

@@ -15,29 +15,53 @@ enum { DEPTH_MAX = 3 };
 
 /* ---- what a statement is made from ---- */
 
+/* What each statement's value is made from, through others: a bit a tensor. */
 struct ancestry {
-    bool *tensor; /* reached */
+    const struct op *op;
+    size_t words; /* of a set */
+    uint64_t *sets;
+    uint64_t *set; /* being added to */
     bool changed;
 };
 
-static void reach(void *context, const struct expr *expr)
+static void add_bits(uint64_t *set, const uint64_t *from, size_t words, bool *changed)
 {
-    struct ancestry *ancestry = context;
-    if (expr->op != EXPR_READ || ancestry->tensor[expr->tensor])
-        return;
-    ancestry->tensor[expr->tensor] = ancestry->changed = true;
+    for (size_t w = 0; w < words; w++) {
+        *changed |= (from[w] & ~set[w]) != 0;
+        set[w] |= from[w];
+    }
 }
 
-/* Adds what the tensors reached are made from; once backward, and again for seq blocks, whose
- * statements read later ones of an earlier step. */
-static void reach_all(const struct op *op, struct ancestry *ancestry)
+static void reach(void *context, const struct expr *expr)
 {
-    do {
-        ancestry->changed = false;
-        for (size_t s = op->stmt_count; s-- > 0;)
-            if (ancestry->tensor[op->stmts[s].target])
-                expr_walk(op->stmts[s].value, reach, ancestry);
-    } while (ancestry->changed && op->seq_count > 0);
+    struct ancestry *y = context;
+    if (expr->op != EXPR_READ)
+        return;
+    uint64_t bit = UINT64_C(1) << (expr->tensor % 64), *word = &y->set[expr->tensor / 64];
+    size_t writer = y->op->tensors[expr->tensor].written_by;
+    y->changed |= (*word & bit) == 0;
+    *word |= bit;
+    if (writer != OP_NONE)
+        add_bits(y->set, &y->sets[writer * y->words], y->words, &y->changed);
+}
+
+/* Once forward, and again for seq blocks, whose statements read later ones of an earlier step. */
+static const uint64_t *ancestors_of(struct analysis *a, size_t s)
+{
+    size_t words = a->op->tensor_count / 64 + 1;
+    if (a->ancestors == NULL) {
+        a->ancestors = arena_array(a->arena, uint64_t, words * a->op->stmt_count);
+        struct ancestry y = {a->op, words, a->ancestors, NULL, true};
+        while (y.changed) {
+            y.changed = false;
+            for (size_t i = 0; i < a->op->stmt_count; i++) {
+                y.set = &y.sets[i * words];
+                expr_walk(a->op->stmts[i].value, reach, &y);
+            }
+            y.changed &= a->op->seq_count > 0;
+        }
+    }
+    return &a->ancestors[s * words];
 }
 
 struct nodes {
@@ -61,20 +85,28 @@ static void nodes_of(struct analysis *a, const struct term *term, enum term_kind
     term_walk(&a->terms, term, collect, out);
 }
 
-/* Is one tensor among what the term and what statement s are made from? */
-static bool shares_data(struct analysis *a, const struct term *term, size_t s)
+/* What the term is made from. */
+static const uint64_t *made_from(struct analysis *a, const struct term *term)
 {
-    struct ancestry behind = {arena_array(a->arena, bool, a->op->tensor_count + 1), false};
-    struct ancestry rest = {arena_array(a->arena, bool, a->op->tensor_count + 1), false};
+    size_t words = a->op->tensor_count / 64 + 1;
+    uint64_t *set = arena_array(a->arena, uint64_t, words);
     struct nodes reads;
-    expr_walk(a->op->stmts[s].value, reach, &behind);
-    reach_all(a->op, &behind);
+    bool changed;
     nodes_of(a, term, TERM_READ, &reads);
-    for (size_t i = 0; i < reads.count; i++)
-        rest.tensor[reads.at[i]->number] = true;
-    reach_all(a->op, &rest);
-    for (size_t t = 0; t < a->op->tensor_count; t++)
-        if (behind.tensor[t] && rest.tensor[t])
+    for (size_t i = 0; i < reads.count; i++) {
+        size_t tensor = reads.at[i]->number, writer = a->op->tensors[tensor].written_by;
+        set[tensor / 64] |= UINT64_C(1) << (tensor % 64);
+        if (writer != OP_NONE)
+            add_bits(set, ancestors_of(a, writer), words, &changed);
+    }
+    return set;
+}
+
+static bool shares_data(struct analysis *a, const uint64_t *made, size_t s)
+{
+    const uint64_t *behind = ancestors_of(a, s);
+    for (size_t w = 0; w < a->op->tensor_count / 64 + 1; w++)
+        if ((behind[w] & made[w]) != 0)
             return true;
     return false;
 }
@@ -108,15 +140,19 @@ static bool has_elements(struct analysis *a, const struct nodes *reads, size_t r
 static size_t statistic_in(struct analysis *a, const struct term *factor, const struct term *rest)
 {
     struct nodes reads;
+    const uint64_t *made = NULL;
     size_t best = OP_NONE;
     nodes_of(a, factor, TERM_READ, &reads);
     for (size_t i = 0; i < reads.count; i++) {
         size_t r = term_reduction(&a->terms, reads.at[i], REDUCE_NONE);
         bool same = (rest->loops & ~factor->loops) != 0 || is_coarse(reads.at[i]);
-        if (r == OP_NONE || !same || has_structure(a, r, STRUCTURE_CONTRACTION) ||
-            has_elements(a, &reads, r) || (best != OP_NONE && r < best) || !shares_data(a, rest, r))
+        if (r == OP_NONE || !same || (best != OP_NONE && r < best) ||
+            has_structure(a, r, STRUCTURE_CONTRACTION) || has_elements(a, &reads, r))
             continue;
-        best = r;
+        if (made == NULL)
+            made = made_from(a, rest);
+        if (shares_data(a, made, r))
+            best = r;
     }
     return best;
 }

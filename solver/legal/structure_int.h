@@ -25,7 +25,8 @@ struct analysis {
     const struct op *op;
     const struct track *track;
     struct terms terms;
-    signed char *cycle; /* by statement: 1 in a cycle, -1 not, 0 not looked at */
+    uint64_t *ancestors; /* ratio.c; NULL = not asked yet */
+    signed char *cycle;  /* by statement: 1 in a cycle, -1 not, 0 not looked at */
     struct structure_note *structures;
     size_t structure_count, structure_room;
     struct preservation_note *preservations;
