@@ -117,25 +117,37 @@ static uint64_t shape_along(const struct term *term, uint64_t mask)
     return shape;
 }
 
-/* Could m's terms be those wanted of s?  What differs in more than loops could not. */
-static bool is_alike(struct analysis *a, size_t m, const struct same_row *row)
+/* The same of a statement's own term, kept with its lowest bit set. */
+static uint64_t shape_of_stmt(struct analysis *a, size_t s)
 {
-    const struct term *term = term_of_stmt(&a->terms, m);
-    uint64_t of_s = shape_along(row->wanted, loops_reduced(&a->op->stmts[row->s]));
-    uint64_t of_m = shape_along(term, loops_reduced(&a->op->stmts[m]));
-    return (row->wanted->tensors & ~term->tensors) == 0 && (of_s == of_m || of_s == 0 || of_m == 0);
+    if (a->along == NULL)
+        a->along = arena_array(a->arena, uint64_t, a->op->stmt_count);
+    if (a->along[s] == 0)
+        a->along[s] = shape_along(term_of_stmt(&a->terms, s), loops_reduced(&a->op->stmts[s])) | 1;
+    return a->along[s];
+}
+
+/* Could m's terms be what is wanted, of that shape?  What differs in more than loops could not. */
+static bool is_alike(struct analysis *a, size_t m, const struct term *wanted, uint64_t shape)
+{
+    uint64_t own = shape_of_stmt(a, m);
+    return (shape == 0 || own == 1 || own == (shape | 1)) &&
+           (wanted->tensors & ~term_of_stmt(&a->terms, m)->tensors) == 0;
 }
 
 /* Another reduction over the same rows for which the test holds; OP_NONE. */
 static size_t partner(struct analysis *a, size_t s, enum reduce_op op, row_test *test,
                       struct same_row *context)
 {
+    uint64_t shape = shape_along(context->wanted, loops_reduced(&a->op->stmts[s]));
     for (size_t m = 0; m < a->op->stmt_count; m++) {
         const struct stmt *stmt = &a->op->stmts[m];
+        if (stmt->reduce != op)
+            continue;
         struct row_search rows = {a, m, s, {0}, test, context};
-        if (m != s && stmt->reduce == op && is_plain_reduction(stmt) &&
-            stmt->free_count <= a->op->stmts[s].free_count && stmt->free_count <= OP_RANK_MAX &&
-            is_alike(a, m, context) && try_rows(&rows, 0))
+        if (m != s && is_plain_reduction(stmt) && stmt->free_count <= a->op->stmts[s].free_count &&
+            stmt->free_count <= OP_RANK_MAX && is_alike(a, m, context->wanted, shape) &&
+            try_rows(&rows, 0))
             return m;
     }
     return OP_NONE;

@@ -175,6 +175,28 @@ static struct str roles_text(struct analysis *a, size_t s, const enum role_of_lo
     return buf_view(&text);
 }
 
+/* Loops of what sums and products of the term are made from, where it varies along `reduced`; two
+ * sets are enough. */
+static void leaves_of(const struct term *term, uint64_t reduced, uint64_t sets[2], size_t *count)
+{
+    bool inner = term->kind == TERM_SUM || term->kind == TERM_PRODUCT;
+    if ((term->loops & reduced) == 0 || !term->reads || *count == 2)
+        return;
+    for (size_t i = 0; inner && i < term->count; i++)
+        leaves_of(term->parts[i].term, reduced, sets, count);
+    if (!inner && (*count == 0 || (*count == 1 && sets[0] != term->loops)))
+        sets[(*count)++] = term->loops;
+}
+
+/* Multiplied out it has a product of two sides at most if its leaves are of two kinds. */
+static bool may_have_sides(const struct stmt *stmt, const struct term *value)
+{
+    uint64_t sets[2];
+    size_t count = 0;
+    leaves_of(value, loops_reduced(stmt), sets, &count);
+    return count == 2;
+}
+
 void find_contraction(struct analysis *a, size_t s)
 {
     const struct stmt *stmt = &a->op->stmts[s];
@@ -187,6 +209,8 @@ void find_contraction(struct analysis *a, size_t s)
     if (stmt->reduce != REDUCE_SUM || stmt->scatter != NULL)
         return;
     const struct term *value = term_of_stmt(&a->terms, s);
+    if (!may_have_sides(stmt, value))
+        return;
     const struct term *expanded = term_expand(&a->terms, value);
     if (expanded != value && roles_of_sum(a, s, expanded, true, roles))
         note_structure(a, s, OP_NONE, STRUCTURE_CONTRACTION,
