@@ -212,40 +212,73 @@ static bool depends_on(const struct analysis *a, size_t s, size_t m)
     return false;
 }
 
-/* x * x, or (x - c) * (x - c) with c from the sum of x. */
+/* A sum of x^2 or (x - c)^2, perhaps each times a weight. */
+struct squares {
+    const struct term *base;    /* x, or x - c; of several squares their product */
+    const struct term *weights; /* the other factors, conditions on indices included */
+    bool weighted;              /* by more than those */
+};
+
+static bool is_even(double power)
+{
+    return power == 2 || power == -2;
+}
+
+/* Which factors are what is squared: all, or the one that is a square. */
+static bool squares_in(struct analysis *a, const struct factors *factors, struct squares *out)
+{
+    struct term_part base[FACTORS_MAX], weights[FACTORS_MAX];
+    size_t even = 0, others = 0, kept = 0, rest = 0;
+    for (size_t i = 0; i < factors->count; i++) {
+        bool range = is_range(factors->at[i].term);
+        even += !range && is_even(factors->at[i].weight);
+        others += !range && !is_even(factors->at[i].weight);
+    }
+    for (size_t i = 0; i < factors->count; i++)
+        if (!is_range(factors->at[i].term) && is_even(factors->at[i].weight))
+            base[kept++] = (struct term_part){factors->at[i].weight / 2, factors->at[i].term};
+        else
+            weights[rest++] = factors->at[i];
+    out->weighted = others > 0;
+    if (even == 0 || (even > 1 && others > 0))
+        return false;
+    out->base = term_product(&a->terms, base, kept);
+    out->weights = term_product(&a->terms, weights, rest);
+    return true;
+}
+
+static void note_moments(struct analysis *a, size_t s, size_t m, bool centred, bool weighted)
+{
+    note_structure(a, s, m, STRUCTURE_MERGEABLE_STATISTICS,
+                   note_text(a,
+                             "with %.*s of statement %zu: %s of parts of the index merge into "
+                             "those of the whole",
+                             STR_ARG(name_of(a, m)), m,
+                             !centred   ? "sum and sum of squares"
+                             : weighted ? "weight, mean and squared deviation"
+                                        : "count, mean and squared deviation"));
+}
+
+/* With the sum of x, times the same weights. */
 static bool find_squares(struct analysis *a, size_t s)
 {
     struct factors factors;
+    struct squares squares;
     const struct term *element, *centre;
-    const struct term *value = term_of_stmt(&a->terms, s);
     double number;
-    if (!factors_in(value, loops_reduced(&a->op->stmts[s]), &factors))
+    if (!factors_in(term_of_stmt(&a->terms, s), loops_reduced(&a->op->stmts[s]), &factors) ||
+        !squares_in(a, &factors, &squares))
         return false;
-    size_t square = OP_NONE;
-    for (size_t i = 0; i < factors.count; i++)
-        if (!is_range(factors.at[i].term))
-            square = square == OP_NONE && factors.at[i].weight == 2 ? i : factors.count;
-    if (square >= factors.count)
-        return false;
-    split(a, s, factors.at[square].term, &element, &centre);
+    split(a, s, squares.base, &element, &centre);
     bool centred = !term_is_number(centre, &number);
     if (!centred && (number < 0 || number > 0))
         return false;
-    struct same_row row = {a, s, element};
-    for (size_t i = 0; i < factors.count; i++)
-        if (is_range(factors.at[i].term))
-            row.wanted = term_times(&a->terms, row.wanted, factors.at[i].term);
+    struct same_row row = {a, s, term_times(&a->terms, element, squares.weights)};
     size_t m =
         centred ? mean_of(a, s, row.wanted, centre) : partner(a, s, REDUCE_SUM, row_sums, &row);
     if (m == OP_NONE || (!centred && (depends_on(a, m, s) || depends_on(a, s, m))))
         return false;
-    note_structure(
-        a, s, m, STRUCTURE_MERGEABLE_STATISTICS,
-        note_text(a,
-                  "with %.*s of statement %zu: %s of parts of the index merge into "
-                  "those of the whole",
-                  STR_ARG(name_of(a, m)), m,
-                  centred ? "count, mean and squared deviation" : "sum and sum of squares"));
+    note_moments(a, s, m, centred, squares.weighted);
     return true;
 }
 
@@ -484,7 +517,7 @@ static bool is_gathered(const struct analysis *a, const struct term *term, uint6
 /* What makes one of the factors a weight; NULL = nothing does. */
 static const char *weights_in(struct analysis *a, size_t s, const struct factors *factors)
 {
-    bool gathered = false;
+    bool gathered = false, square = true; /* x^2 y^2 is one value's square */
     size_t kinds = 0;
     for (size_t i = 0; i < factors->count; i++)
         if (is_exp(factors->at[i].term))
@@ -500,10 +533,12 @@ static const char *weights_in(struct analysis *a, size_t s, const struct factors
             return "that are summed too";
         gathered |= is_gathered(a, power.term, loops_reduced(&a->op->stmts[s]));
         kinds += power.term->reads;
+        square &= is_even(power.weight);
     }
     if (gathered && kinds > 1)
         return "for what data choose";
-    return kinds > 1 && !has_structure(a, s, STRUCTURE_CONTRACTION) ? "of the same index" : NULL;
+    return kinds > 1 && !square && !has_structure(a, s, STRUCTURE_CONTRACTION) ? "of the same index"
+                                                                               : NULL;
 }
 
 static void find_weighted(struct analysis *a, size_t s)

@@ -300,6 +300,7 @@ static bool redirect_copy(struct normaliser *n)
 /* What a statement is made from, without arithmetic, which may be written in several ways. */
 struct lineage {
     size_t depth, reads; /* longest way to an input; tensors read */
+    size_t times;        /* that they are read: x * x reads x twice, as pow(x, 2) does by now */
     uint64_t key;
 };
 
@@ -333,6 +334,11 @@ static void sources_of(const struct draft *d, const struct stmt *stmt, struct so
     stmt_walk(&d->op, stmt, add_source, out);
 }
 
+static void count_read(void *context, const struct expr *expr)
+{
+    *(size_t *)context += expr->op == EXPR_READ;
+}
+
 static void find_lineage(struct ordering *o)
 {
     const struct draft *d = &o->n->d;
@@ -349,6 +355,7 @@ static void find_lineage(struct ordering *o)
             sum += from->key;
         }
         own->reads = sources.count;
+        stmt_walk(&d->op, &d->stmts[s], count_read, &own->times);
         own->key = mixed(mixed(sum, (uint64_t)d->stmts[s].reduce), d->stmts[s].loop_count);
     }
 }
@@ -359,6 +366,8 @@ static bool comes_before(const struct lineage *a, const struct lineage *b)
         return a->depth < b->depth;
     if (a->reads != b->reads)
         return a->reads < b->reads;
+    if (a->times != b->times)
+        return a->times < b->times;
     return a->key < b->key;
 }
 

@@ -97,6 +97,16 @@ static void test_disguises(void **state UNUSED)
     arena_release(&list);
 }
 
+/* The first line of `a` that is not b's at that place. */
+static struct str first_difference(const char *a, const char *b)
+{
+    struct str of_a = str_from(a), of_b = str_from(b), line, other;
+    while (str_next_line(&of_a, &line))
+        if (!str_next_line(&of_b, &other) || !str_equal(line, other))
+            return line;
+    return str_from("(nothing)");
+}
+
 static void compare_notes(const struct op *op, uint64_t seed, size_t *notes, size_t *wrong)
 {
     struct arena arena;
@@ -106,10 +116,12 @@ static void compare_notes(const struct op *op, uint64_t seed, size_t *notes, siz
     const char *got = notes_of(&arena, normal_of(&arena, other), true);
     for (const char *c = want; *c; c++)
         *notes += *c == '\n';
-    if (strcmp(want, got) != 0 && ++*wrong <= 3)
-        print_error("%.*s, disguise %llu:\n%s\nin normal form:\n%s\nwanted:\n%s\ngot:\n%s\n",
-                    STR_ARG(op->name), (unsigned long long)seed, body_of(&arena, other),
-                    body_of(&arena, normal_of(&arena, other)), want, got);
+    if (strcmp(want, got) != 0 && ++*wrong <= 3) {
+        struct str first = first_difference(want, got), second = first_difference(got, want);
+        print_error("%.*s, disguise %llu: wanted\n%.*s\ngot\n%.*s\n", STR_ARG(op->name),
+                    (unsigned long long)seed, STR_ARG(first), STR_ARG(second));
+        print_error("of\n%s\n", body_of(&arena, other));
+    }
     arena_release(&arena);
 }
 
