@@ -313,6 +313,81 @@ static const struct zoo_case zoo[] = {
      "f[t,d] = 1 / (1 + exp(-g[t,d]))|"
      "seq t: T {|y[t,d] = f[t,d] * pad(y[t-1,d], f32(0)) + (1 - f[t,d]) * x[t,d]|}",
      "1:BP", NULL},
+
+    /* ---- more of them ---- */
+    {"two_way_contrast", "'M':8,'K':5", "x f32 M,K ; c f32 M,K > y f32 M ; u f32 M",
+     "s[i,j] = sum(k) x[i,k] * c[j,k]|a[i] = max(j) s[i,j]|z[i] = sum(j) exp(s[i,j] - a[i])|"
+     "b[j] = max(i) s[i,j]|w[j] = sum(i) exp(s[i,j] - b[j])|y[i] = a[i] + log(z[i]) - s[i,i]|"
+     "u[j] = b[j] + log(w[j]) - s[j,j]",
+     "0:RC 1:RM 2:RX(1) 3:RM 4:RX(3) 5:Q(2) 6:Q(4)", NULL},
+    {"attention_sloped", "'T':16,'D':8", "q f32 T,D ; k f32 T,D ; v f32 T,D > y f32 T,D",
+     "s[i,j] = sum(d) q[i,d] * k[j,d]|c[i,j] = j <= i ? s[i,j] * 0.25 - 0.1 * f32(i - j) : -inf|"
+     "a[i] = max(j) c[i,j]|z[i] = sum(j) exp(c[i,j] - a[i])|"
+     "o[i,d] = sum(j) exp(c[i,j] - a[i]) * v[j,d]|y[i,d] = o[i,d] / z[i]",
+     "0:RC 2:RM 3:RX(2) 4:RWX(2)C 5:N(3)Q(3)", NULL},
+    {"gated_conv", "'B':2,'C':3,'K':4,'L':16",
+     "x f32 B,C,L ; w f32 K,C,3 ; u f32 K,C,3 > y f32 B,K,L",
+     "a[b:B,k,l:L] = sum(c:C,r) pad(x[b,c,l-2*r]) * w[k,c,r]|"
+     "g[b:B,k,l:L] = sum(c:C,r) pad(x[b,c,l-2*r]) * u[k,c,r]|"
+     "y[b,k,l] = tanh(a[b,k,l]) / (1 + exp(-g[b,k,l]))",
+     "0:RCS 1:RCS", NULL},
+    {"conv_folded_norm", "'B':2,'C':3,'K':4,'L':16",
+     "x f32 B,C,18 ; w f32 K,C,3 ; u f32 K ; v f32 K ; g f32 K > y f32 B,K,L",
+     "a[b,k,l:L] = sum(c,r) x[b,c,l+r] * w[k,c,r]|"
+     "y[b,k,l] = (a[b,k,l] - u[k]) * rsqrt(v[k] + 1e-5) * g[k]",
+     "0:RCS", NULL},
+    {"softmax_entropy", "'M':8,'N':64", "x f32 M,N > y f32 M",
+     "a[m] = max(n) x[m,n]|z[m] = sum(n) exp(x[m,n] - a[m])|"
+     "y[m] = sum(n) exp(x[m,n] - a[m]) / z[m] * (log(z[m]) + a[m] - x[m,n])",
+     "0:RM 1:RX(0) 2:RWX(0)N(1)Q(1)", NULL},
+    {"correlation_raw", "'M':8,'N':16", "x f32 M,N ; w f32 M,N > y f32 M",
+     "a[m] = sum(n) x[m,n]|b[m] = sum(n) w[m,n]|c[m] = sum(n) x[m,n] * w[m,n]|"
+     "p[m] = sum(n) x[m,n] * x[m,n]|q[m] = sum(n) w[m,n] * w[m,n]|"
+     "y[m] = (N * c[m] - a[m] * b[m]) * rsqrt((N * p[m] - a[m] * a[m]) * (N * q[m] - b[m] * b[m]))",
+     "0:RM 1:RM 2:RMW 3:RM(0) 4:RM(1)", NULL},
+    {"geometric_mean", "'M':8,'N':16", "x f32 M,N > y f32 M",
+     "s[m] = sum(n) log(abs(x[m,n]) + 1e-6)|y[m] = exp(s[m] / N)", "0:RM", NULL},
+    {"margin", "'M':8,'N':16", "x f32 M,N > y f32 M",
+     "a[m] = max(n) x[m,n]|i[m] = argmax(n) x[m,n]|"
+     "b[m] = max(n) (n == i[m] ? -inf : x[m,n])|y[m] = a[m] - b[m]",
+     "0:RM 1:RM(0)B 2:RM", NULL},
+    {"soft_argmax", "'M':8,'N':16", "x f32 M,N > y f32 M",
+     "a[m] = max(n) x[m,n]|e[m,n] = exp(x[m,n] - a[m])|z[m] = sum(n) e[m,n]|"
+     "o[m] = sum(n) e[m,n] * f32(n)|y[m] = o[m] / z[m]",
+     "0:RM 2:RX(0) 3:RWX(0) 4:Q(2)", NULL},
+    {"adam_steps", "'T':8,'N':16", "g f32 T,N > y f32 T,N",
+     "seq t: T {|m[t,n:N] = 0.9 * pad(m[t-1,n], f32(0)) + 0.1 * g[t,n]|"
+     "v[t,n:N] = 0.99 * pad(v[t-1,n], f32(0)) + 0.01 * g[t,n] * g[t,n]|}|"
+     "y[t,n] = m[t,n] / (sqrt(v[t,n]) + 1e-8)",
+     "0:BP 1:BP", NULL},
+    {"gram", "'B':2,'C':4,'H':5,'W':6", "x f32 B,C,H,W > y f32 B,C,C",
+     "y[b,i,j] = sum(h,w) x[b,i,h,w] * x[b,j,h,w] / (H * W)", "0:RC",
+     "0: sum of products: batch b, M i, N j, K h and w"},
+    {"squeeze_excite", "'B':2,'C':8,'R':3,'L':20",
+     "x f32 B,C,L ; u f32 C,R ; v f32 R,C > y f32 B,C,L",
+     "s[b,c] = sum(l) x[b,c,l] / L|h[b,r] = sum(c) s[b,c] * u[c,r]|"
+     "g[b,c] = sum(r) max(h[b,r], 0) * v[r,c]|y[b,c,l] = x[b,c,l] / (1 + exp(-g[b,c]))",
+     "0:RM 1:RC 2:RC", NULL},
+    {"deformed_conv", "'B':2,'C':3,'K':4,'L':16",
+     "x f32 B,C,L ; o i64 L,3 ; w f32 K,C,3 > y f32 B,K,L",
+     "y[b,k,l] = sum(c,r) pad(x[b,c,l+r-1+o[l,r]]) * w[k,c,r]", "0:RWCG",
+     "0: sum of products: M b and l, N k, K c and r"},
+    {"split_k_by_hand", "'M':8,'N':6,'C':4", "a f32 M,32 ; b f32 32,N > y f32 M,N",
+     "p[c:C,m,n:N] = sum(k:8) a[m,8*c+k] * b[8*c+k,n]|y[m,n] = sum(c) p[c,m,n]", "0:RC 1:RM",
+     "0: sum of products: batch c, M m, N n, K k"},
+    {"toeplitz", "'N':16", "t f32 31 ; x f32 N > y f32 N", "y[i] = sum(j) t[i-j+N-1] * x[j]",
+     "0:RCS", "0: sum of products: M i, K j"},
+    {"logistic_loss", "'M':8,'N':16", "x f32 M,N ; t f32 M,N > y f32 M",
+     "y[m] = sum(n) max(x[m,n], 0) - x[m,n] * t[m,n] + log(1 + exp(-abs(x[m,n])))", "0:RM", NULL},
+    {"low_rank_adapter", "'M':8,'K':12,'R':3,'N':6",
+     "x f32 M,K ; w f32 K,N ; a f32 K,R ; b f32 R,N > y f32 M,N",
+     "h[m,r] = sum(k) x[m,k] * a[k,r]|u[m,n] = sum(k) x[m,k] * w[k,n]|"
+     "v[m,n] = sum(r) h[m,r] * b[r,n]|y[m,n] = u[m,n] + 2 * v[m,n]",
+     "0:RC 1:RC 2:RC", NULL},
+    {"expert_mixture", "'T':8,'E':4,'D':6", "l f32 T,E ; f f32 T,E,D > y f32 T,D",
+     "a[t] = max(e) l[t,e]|z[t] = sum(e) exp(l[t,e] - a[t])|"
+     "y[t,d] = sum(e) exp(l[t,e] - a[t]) / z[t] * f[t,e,d]",
+     "0:RM 1:RX(0) 2:RWX(0)N(1)Q(1)C", "2: sum of products: batch t, M d, K e"},
 };
 
 /* The spec of a case. */
