@@ -91,7 +91,7 @@ static const uint64_t *made_from(struct analysis *a, const struct term *term)
     size_t words = a->op->tensor_count / 64 + 1;
     uint64_t *set = arena_array(a->arena, uint64_t, words);
     struct nodes reads;
-    bool changed;
+    bool changed = false; /* nobody asks */
     nodes_of(a, term, TERM_READ, &reads);
     for (size_t i = 0; i < reads.count; i++) {
         size_t tensor = reads.at[i]->number, writer = a->op->tensors[tensor].written_by;
