@@ -321,7 +321,8 @@ static struct range sum_over(struct looking *l, size_t s, struct range of)
                                of.low >= 0 || of.high <= 0 ? range_least(of) : 0);
     if (l->d->op.policy.zero_dims)
         return either(out, between(0, 0, out.least));
-    if (is_sum_against_maximum(l->d, s))
+    bool exponentials = of.low >= 0 && of.low < 1 && of.high >= 1;
+    if (exponentials && is_sum_against_maximum(l->d, s))
         out.low = fmax(out.low, 1);
     return out;
 }

@@ -96,11 +96,13 @@ static bool find_sum(struct rescaling *r, size_t s)
 
 bool is_sum_against_maximum(struct draft *d, size_t stmt)
 {
-    for (size_t m = 0; m < stmt; m++) {
+    const struct expr *value = expr_expanded(d->arena, &d->op, d->stmts[stmt].value);
+    for (size_t m = 0; value != NULL && m < stmt; m++) {
         const struct stmt *maximum = &d->stmts[m];
         struct rescaling r = {.d = d, .maximum = m, .loop = maximum->free_count};
         struct factors factors;
-        if (maximum->reduce != REDUCE_MAX || !is_straight(maximum))
+        if (maximum->reduce != REDUCE_MAX || !is_straight(maximum) ||
+            expr_reads_of(value, maximum->target) != 1)
             continue;
         r.u = expr_expanded(d->arena, &d->op, maximum->value);
         if (r.u != NULL && find_sum(&r, stmt) && factors_of_product(r.sums[0].value, &factors) &&
