@@ -43,9 +43,10 @@ struct plan_view {
     struct space space;
     const double *const *seconds; /* by region, by choice */
     struct plan_covers covers;
-    const struct plan_ranked *best;
+    const struct plan_ranked *best; /* whoever writes them */
     size_t best_count;
-    struct str why_none; /* no plan is legal; then space and best are empty */
+    const struct plan_ranked *own; /* the best that the realiser writes; NULL: none */
+    struct str why_none;           /* no plan is legal; then space and best are empty */
 };
 
 enum { PLAN_BEST_MAX = 64, PLAN_REPORT_BYTES_MAX = 64 << 20 };
@@ -63,19 +64,17 @@ bool plans_equal(const struct plan *a, const struct plan *b);
 /* ---- plan_why.c: --why-not ---- */
 
 struct plan_why {
-    size_t region;   /* that the sketch is about */
-    size_t matching; /* choices of the space that are as the sketch says */
-    size_t legal;    /* of those */
-    bool outside;    /* none matches: the best choice was changed to what the sketch says */
+    size_t region;                    /* that the sketch is about */
+    size_t matching;                  /* choices of the space that are as the sketch says */
+    size_t legal;                     /* of those */
+    bool outside;                     /* none is: so many were changed to what the sketch says */
     const struct plan_region *choice; /* the cheapest legal one, else the one refused last */
     size_t refused[LIMIT_COUNT];      /* of those that match, by the first limit each was over */
     struct str reason;                /* why `choice` is refused; empty = it is legal */
     double seconds;                   /* of the plan, the other regions at their best */
     size_t rank, of;                  /* 1 = the best of the region's legal choices */
 };
-/* The sketch is JSON: {"region": 0, "tile": {"m": 128, "k": {"block": 8, "thread": 1, "step": 8}},
- * "threads": 256, "vector": 4, "primitives": ["warp-cooperative-summary"]}; what it leaves out is
- * free.  A region of a plan document is a sketch too. */
+/* See plan_sketch.h for what a sketch is. */
 bool plan_why_not(const struct plan_view *view, const char *sketch, struct plan_why *out,
                   struct err *err) MUST_USE;
 

@@ -24,15 +24,8 @@ enum { WARP = 32, SHARED_BYTES_A_CLOCK = 128, SPECIALS_A_CLOCK = 16, ASYNC_BYTES
  * of the FlashAttention-3 paper, arXiv:2407.08608). */
 static const double mma_share_before_90 = 0.9, mma_share_from_90 = 0.6;
 /* TUNING: instructions of a score beside products and exponential (above); guessed: of staging an
- * element through registers (as in a tile) and of 16 bytes without them; clocks of a wait for
- * loads. */
+ * element through registers (as in a tile) and of 16 bytes without them. */
 static const double score_instructions = 6, stage_instructions = 20, async_instructions = 12;
-static const double load_clocks = 1100;
-
-static double core_lanes(const struct machine *m)
-{
-    return m->rates[MACHINE_RATE_F32] / (2 * (double)m->sm_count * m->clock_hz);
-}
 
 /* Multiply-accumulates a clock of an SM. */
 static double products_a_clock(const struct pricing *p)
@@ -62,7 +55,7 @@ static double step_issue_clocks(const struct pricing *p)
                          ? staged * (double)f->element_bytes / ASYNC_BYTES * async_instructions
                          : staged * stage_instructions;
     return products / products_a_clock(p) + (f->online ? scores / SPECIALS_A_CLOCK : 0) +
-           (scores * score_instructions + staging) / core_lanes(p->machine);
+           (scores * score_instructions + staging) / cost_lanes(p->machine);
 }
 
 /* CUDA cores: loads of four words a lane take two turns, as in a tile.  Tensor cores: each warp
@@ -92,7 +85,7 @@ void cost_chain(struct pricing *p)
     double turns = (double)(full * p->cost->blocks_per_sm + num_ceil_div(rest, m->sm_count));
     double waves = (double)(full + (rest > 0));
     double issue = step_issue_clocks(p), shared = step_shared_clocks(p);
-    double wait = f->depth > 1 ? load_clocks / (double)f->depth : load_clocks;
+    double wait = f->depth > 1 ? cost_load_clocks / (double)f->depth : cost_load_clocks;
     double step_bytes = (double)f->extent[SIDE_N] * (double)(f->block[SIDE_K] + f->columns) *
                         (double)f->element_bytes;
     double through_l2 = (double)f->blocks * step_bytes;

@@ -26,10 +26,13 @@ double cost_found_bytes(const struct plan *plan, const struct plan_edge *edge, s
 
 /* ---- cost_kernels.c: fill memory_s and bytes; then what each kind adds ---- */
 
+extern const double cost_load_clocks, cost_division_instructions;
+
+double cost_lanes(const struct machine *machine); /* f32 cores of an SM */
 void cost_traffic(struct pricing *p);
 void cost_elements(struct pricing *p);
 void cost_rows(struct pricing *p);
-void cost_tile(struct pricing *p);
+void cost_tile(struct pricing *p);  /* cost_tile.c */
 void cost_chain(struct pricing *p); /* cost_chain.c */
 
 #endif

@@ -9,24 +9,22 @@
 
 #include "solver/cost/cost_int.h"
 
-enum { WARP = 32, STAGE_UNROLL = 4 };
-
 /* TUNING: from matmul, 7.47 ms: a block that is alone on its SM waits this long, in clocks, for
- * each group of STAGE_UNROLL loads of a stage.  About 560 ns, the way to DRAM and back. */
-static const double load_clocks = 1100;
+ * each group of loads that a thread has under way.  About 560 ns, the way to DRAM and back. */
+const double cost_load_clocks = 1100;
 /* TUNING: from conv2d, 1.60 ms, which takes six divisions to load two elements: instructions of one
  * 64-bit division with its remainder. */
-static const double division_instructions = 85;
+const double cost_division_instructions = 85;
 /* TUNING: from batchnorm in tests/gpu/results/joint.jsonl, whose three a result take from 254 to
  * 272 us: of one division of a map, which the compiler drops to what the result needs. */
 static const double map_division_instructions = 44;
 /* TUNING: guessed: instructions of a division or math function, of moving an element, of a term of
  * an unstaged loop, and clocks of one reduction over a warp and over a block. */
-static const double special_instructions = 14, move_instructions = 4, stage_instructions = 20;
+static const double special_instructions = 14, move_instructions = 4;
 static const double term_instructions = 32, term_clocks = 40;
 static const double warp_tree_clocks = 160, block_tree_clocks = 360;
 
-static double lanes_of(const struct machine *m)
+double cost_lanes(const struct machine *m)
 {
     return m->rates[MACHINE_RATE_F32] / (2 * (double)m->sm_count * m->clock_hz);
 }
@@ -34,7 +32,7 @@ static double lanes_of(const struct machine *m)
 /* Seconds that so many instructions of single lanes take on all SMs. */
 static double issue_s(const struct machine *m, double instructions)
 {
-    return instructions / (lanes_of(m) * (double)m->sm_count * m->clock_hz);
+    return instructions / (cost_lanes(m) * (double)m->sm_count * m->clock_hz);
 }
 
 /* ---- traffic ---- */
@@ -144,8 +142,8 @@ void cost_elements(struct pricing *p)
         double instructions =
             terms * (term_instructions + move_instructions * (double)reads.count) +
             special_instructions * (double)count.specials + (double)count.flops +
-            results * division_instructions * element_divisions(stmt);
-        double width = fmin(at_once, lanes_of(m) * (double)m->sm_count);
+            results * cost_division_instructions * element_divisions(stmt);
+        double width = fmin(at_once, cost_lanes(m) * (double)m->sm_count);
         p->cost->compute_s += instructions / (width * m->clock_hz);
         p->cost->latency_s += terms / at_once * term_clocks / m->clock_hz;
     }
@@ -156,7 +154,8 @@ void cost_elements(struct pricing *p)
 static double row_instructions(const struct pricing *p)
 {
     const struct footprint *f = &p->footprint;
-    double division = f->kind == FOOTPRINT_MAPS ? map_division_instructions : division_instructions;
+    double division =
+        f->kind == FOOTPRINT_MAPS ? map_division_instructions : cost_division_instructions;
     double total = 0;
     for (size_t i = 0; i < p->region->stmt_count; i++) {
         struct op_count count = op_count_work(p->bound, p->region->stmts[i]);
@@ -190,89 +189,13 @@ void cost_rows(struct pricing *p)
     double waves = fmax(ceil(p->cost->waves), 1), loads = 1;
     double chunk = (double)(f->sharing * f->items);
     double sharing = f->kind == FOOTPRINT_MAPS ? (double)f->blocks : 1;
-    double chunks = fmax(ceil((double)f->length / (chunk * sharing)), 1);
+    double chunks = fmax(ceil((double)f->length / (chunk * sharing * (double)f->split)), 1);
     double tree = f->kind == FOOTPRINT_MAPS ? 0 : f->warp ? warp_tree_clocks : block_tree_clocks;
-    if (f->streaming)
-        loads = chunks * (double)f->passes;
-    double a_row = load_clocks * loads + tree * (double)f->passes;
+    if (f->streaming) /* later passes find what is held in shared memory */
+        loads = f->held_bytes > 0 ? chunks : chunks * (double)f->passes;
+    double a_row = cost_load_clocks * loads + tree * (double)f->passes;
     p->cost->compute_s = issue_s(m, row_instructions(p)) + double_adds_s(p);
     p->cost->latency_s = waves * a_row / m->clock_hz;
-}
-
-/* ---- tiles ---- */
-
-/* Blocks go along N first: a row of them reads all of the second factor. */
-static double tile_traffic_s(const struct pricing *p)
-{
-    const struct footprint *f = &p->footprint;
-    const struct machine *m = p->machine;
-    double word = (double)f->element_bytes, k = (double)f->extent[SIDE_K];
-    double side = (double)(f->block[SIDE_M] + f->block[SIDE_N]);
-    double second = (double)f->extent[SIDE_N] * k * word;
-    double across = (double)num_ceil_div(f->extent[SIDE_N], f->block[SIDE_N]);
-    double at_once = (double)(m->sm_count * p->cost->blocks_per_sm) / across;
-    double down = (double)num_ceil_div(f->extent[SIDE_M], f->block[SIDE_M]);
-    double rereads = cost_stays_in_l2(m, second) ? 0 : fmax(down / fmax(at_once, 1) - 1, 0);
-    double l2_s = (double)f->blocks * side * k * word / cost_l2_rate(m);
-    double again = rereads * second * (double)f->extent[SIDE_BATCH];
-    p->cost->bytes += again;
-    return fmax(l2_s, p->cost->memory_s + again / cost_dram_rate(m));
-}
-
-/* Of one stage of a block, in clocks of the whole SM. */
-static double tile_issue_clocks(const struct pricing *p)
-{
-    const struct footprint *f = &p->footprint;
-    const struct machine *m = p->machine;
-    bool wide = f->element_bytes == 8;
-    double f64 = m->rates[MACHINE_RATE_F64] / (2 * (double)m->sm_count * m->clock_hz);
-    double lanes = lanes_of(m), cores = wide && f64 > 0 ? f64 : lanes;
-    double products = (double)(f->block[SIDE_M] * f->block[SIDE_N] * f->block[SIDE_K]);
-    double sums = (double)(f->block[SIDE_M] * f->block[SIDE_N]);
-    double stage = 0;
-    for (int i = 0; i < 2; i++) {
-        double elements = (double)(f->block[i == 0 ? SIDE_M : SIDE_N] * f->block[SIDE_K]);
-        stage += elements * (stage_instructions + division_instructions * (double)f->divisions[i]);
-    }
-    return (products + sums) / cores + stage / lanes;
-}
-
-/* A warp's load of four words a lane takes two turns: neighbours in one row read the same. */
-static double tile_shared_clocks(const struct pricing *p)
-{
-    const struct footprint *f = &p->footprint;
-    double warps = (double)num_ceil_div(f->threads, WARP);
-    double loads =
-        (double)(num_ceil_div(f->thread[SIDE_M], 4) + num_ceil_div(f->thread[SIDE_N], 4));
-    return warps * (double)f->block[SIDE_K] * loads * 2 * (double)f->element_bytes / 4;
-}
-
-static double tile_wait_clocks(const struct pricing *p)
-{
-    const struct footprint *f = &p->footprint;
-    double groups = 0;
-    for (int i = 0; i < 2; i++) {
-        int64_t elements = f->block[i == 0 ? SIDE_M : SIDE_N] * f->block[SIDE_K];
-        groups += (double)num_ceil_div(num_ceil_div(elements, f->threads), STAGE_UNROLL);
-    }
-    return groups * load_clocks;
-}
-
-void cost_tile(struct pricing *p)
-{
-    const struct footprint *f = &p->footprint;
-    const struct machine *m = p->machine;
-    int64_t at_once = m->sm_count * p->cost->blocks_per_sm;
-    int64_t full = f->blocks / at_once, rest = f->blocks % at_once;
-    double stages = (double)num_ceil_div(f->extent[SIDE_K], f->block[SIDE_K]) / m->clock_hz;
-    double issue = tile_issue_clocks(p);
-    double turns = (double)(full * p->cost->blocks_per_sm + num_ceil_div(rest, m->sm_count));
-    double waves = (double)(full + (rest > 0));
-    double shared = tile_shared_clocks(p);
-    p->cost->memory_s = tile_traffic_s(p);
-    /* Products wait for their operands: tiles of 64 x 64 with 2 x 4 results a thread take 7.81 ms
-     * on an H200, 3.5 for the products and 4.2 for what they load. */
-    p->cost->compute_s = stages * (issue + shared) * turns;
-    p->cost->shared_s = stages * shared * turns;
-    p->cost->latency_s = stages * (tile_wait_clocks(p) + issue) * waves;
+    p->cost->bytes += 2 * (double)f->workspace_bytes;
+    p->cost->memory_s += 2 * (double)f->workspace_bytes / cost_l2_rate(m);
 }

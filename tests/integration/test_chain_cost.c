@@ -62,7 +62,7 @@ static double best_seconds(struct arena *arena, const struct bound_op *bound,
                         .bound = bound,
                         .machine = machine,
                         .least_s = sol.seconds};
-    space_visit(arena, best.plan, bound, machine, 0, price, &best);
+    space_visit(arena, best.plan, bound, machine, false, 0, price, &best);
     assert_true(best.legal > 0);
     return best.seconds;
 }

@@ -107,7 +107,7 @@ static void test_refused(void **state UNUSED)
         {"rowsum",
          "{\"stmts\":[0],\"primitives\":[\"register-tile\"],\"tiles\":[],\"stages\":[],"
          "\"threads\":[256,1,1],\"precision\":\"f32\"}",
-         "its first statement is no float sum of products"},
+         "it is no float sum of products"},
         {"matmul",
          "{\"stmts\":[0],\"primitives\":[\"register-tile\"],\"tiles\":[],\"stages\":[],"
          "\"threads\":[256,1,1],\"precision\":\"f32\"}",
