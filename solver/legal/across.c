@@ -11,6 +11,8 @@
 
 #include "solver/legal/structure_int.h"
 
+enum { DEVIATIONS_MAX = 6 }; /* factors that two deviations are looked for among */
+
 struct str name_of(const struct analysis *a, size_t stmt)
 {
     return a->op->tensors[a->op->stmts[stmt].target].name;
@@ -282,25 +284,19 @@ static bool find_squares(struct analysis *a, size_t s)
     return true;
 }
 
-/* (x - c) * (y - d), c from the sum of x and d from that of y. */
-static bool find_comoment(struct analysis *a, size_t s)
+/* The sum that the centre of factor i is made from, of its elements times the weights. */
+static size_t deviation(struct analysis *a, size_t s, const struct term_part *factor,
+                        const struct term *weights)
 {
-    struct factors factors;
-    size_t means[2], count = 0;
-    if (!factors_in(term_of_stmt(&a->terms, s), loops_reduced(&a->op->stmts[s]), &factors) ||
-        factors.count != 2)
-        return false;
-    for (size_t i = 0; i < 2; i++) {
-        const struct term *element, *centre;
-        split(a, s, factors.at[i].term, &element, &centre);
-        size_t m = factors.at[i].weight == 1 ? mean_of(a, s, element, centre) : OP_NONE;
-        if (m != OP_NONE)
-            means[count++] = m;
-    }
-    if (count < 2)
-        return false;
-    size_t first = means[0] < means[1] ? means[0] : means[1];
-    size_t second = means[0] < means[1] ? means[1] : means[0];
+    const struct term *element, *centre;
+    if (factor->weight != 1)
+        return OP_NONE;
+    split(a, s, factor->term, &element, &centre);
+    return mean_of(a, s, term_times(&a->terms, element, weights), centre);
+}
+
+static void note_comoment(struct analysis *a, size_t s, size_t first, size_t second)
+{
     note_structure(a, s, second, STRUCTURE_MERGEABLE_STATISTICS,
                    note_text(a,
                              "with %.*s of statement %zu and %.*s of statement %zu: count, means "
@@ -308,7 +304,31 @@ static bool find_comoment(struct analysis *a, size_t s)
                              "the whole",
                              STR_ARG(name_of(a, first)), first, STR_ARG(name_of(a, second)),
                              second));
-    return true;
+}
+
+/* w * (x - c) * (y - d), c from the sum of w * x and d from that of w * y. */
+static bool find_comoment(struct analysis *a, size_t s)
+{
+    struct factors factors;
+    if (!factors_in(term_of_stmt(&a->terms, s), loops_reduced(&a->op->stmts[s]), &factors) ||
+        factors.count > DEVIATIONS_MAX)
+        return false;
+    for (size_t i = 0; i < factors.count; i++)
+        for (size_t k = i + 1; k < factors.count; k++) {
+            struct term_part rest[DEVIATIONS_MAX];
+            size_t count = 0;
+            for (size_t n = 0; n < factors.count; n++)
+                if (n != i && n != k)
+                    rest[count++] = factors.at[n];
+            const struct term *weights = term_product(&a->terms, rest, count);
+            size_t one = deviation(a, s, &factors.at[i], weights);
+            size_t other = one == OP_NONE ? one : deviation(a, s, &factors.at[k], weights);
+            if (other == OP_NONE)
+                continue;
+            note_comoment(a, s, one < other ? one : other, one < other ? other : one);
+            return true;
+        }
+    return false;
 }
 
 bool has_moments(const struct analysis *a, size_t s)

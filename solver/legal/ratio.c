@@ -333,12 +333,13 @@ static bool quotient_at(struct analysis *a, size_t s, const struct term *product
         return false;
     *out = (struct quotient){OP_NONE, a->op->tensors[read->number].written_by, exact, false,
                              (product->loops & ~read->loops) != 0};
-    for (size_t i = 0; i < rest.count; i++)
-        if (rest.at[i].weight == 1 && covers(a, rest.at[i].term, read, 0)) {
-            out->numerator = a->op->tensors[rest.at[i].term->number].written_by;
-            return true;
-        }
-    return is_element(a, s, read, product, &rest);
+    for (size_t i = 0; i < rest.count; i++) {
+        bool covered = rest.at[i].weight == 1 && covers(a, rest.at[i].term, read, 0);
+        size_t writer = covered ? a->op->tensors[rest.at[i].term->number].written_by : OP_NONE;
+        if (writer < out->numerator) /* the first of several: parts come in no order */
+            out->numerator = writer;
+    }
+    return out->numerator != OP_NONE || is_element(a, s, read, product, &rest);
 }
 
 /* ---- logarithms of quotients ---- */
@@ -395,21 +396,64 @@ static bool logarithm_at(struct analysis *a, size_t s, const struct term *sum, s
     return true;
 }
 
-static bool find_quotient(struct analysis *a, size_t s, struct quotient *out)
+/* What part `at` of a product or sum divides by, or takes the logarithm of; OP_NONE = no sum. */
+static size_t denominator_at(struct analysis *a, const struct term *term, size_t at)
+{
+    const struct term *part = term->parts[at].term;
+    bool exact, log = part->kind == TERM_CALL && part->op == EXPR_LOG;
+    if (term->kind == TERM_PRODUCT ? term->parts[at].weight != -1 : !log)
+        return OP_NONE;
+    const struct term *read =
+        sum_in(a, term->kind == TERM_PRODUCT ? part : part->parts[0].term, &exact);
+    return read == NULL ? OP_NONE : a->op->tensors[read->number].written_by;
+}
+
+/* The last denominator before `before`; OP_NONE = none. */
+static size_t denominator_before(struct analysis *a, const struct nodes *nodes, size_t before)
+{
+    size_t last = OP_NONE;
+    for (size_t i = 0; i < nodes->count; i++)
+        for (size_t k = 0; k < nodes->at[i]->count; k++) {
+            size_t d = denominator_at(a, nodes->at[i], k);
+            if (d < before && (last == OP_NONE || d > last))
+                last = d;
+        }
+    return last;
+}
+
+/* Of several by one sum: what is divided first; parts come in no order. */
+static bool is_better(const struct quotient *q, const struct quotient *best)
+{
+    if (best->denominator == OP_NONE || q->numerator != best->numerator)
+        return best->denominator == OP_NONE || q->numerator < best->numerator;
+    return q->exact != best->exact ? q->exact : q->finer && !best->finer;
+}
+
+typedef bool quotient_finder(struct analysis *a, size_t s, const struct term *term, size_t at,
+                             struct quotient *out);
+
+/* By the last sum that divides anything. */
+static bool best_quotient(struct analysis *a, size_t s, enum term_kind kind, quotient_finder *find,
+                          struct quotient *best)
 {
     struct nodes nodes;
-    const struct term *value = term_of_stmt(&a->terms, s);
-    nodes_of(a, value, TERM_PRODUCT, &nodes);
-    for (size_t i = 0; i < nodes.count; i++)
-        for (size_t k = 0; k < nodes.at[i]->count; k++)
-            if (quotient_at(a, s, nodes.at[i], k, out))
-                return true;
-    nodes_of(a, value, TERM_SUM, &nodes);
-    for (size_t i = 0; i < nodes.count; i++)
-        for (size_t k = 0; k < nodes.at[i]->count; k++)
-            if (logarithm_at(a, s, nodes.at[i], k, out))
-                return true;
-    return false;
+    struct quotient q;
+    *best = (struct quotient){.numerator = OP_NONE, .denominator = OP_NONE};
+    nodes_of(a, term_of_stmt(&a->terms, s), kind, &nodes);
+    size_t d = denominator_before(a, &nodes, OP_NONE);
+    for (; d != OP_NONE && best->denominator == OP_NONE; d = denominator_before(a, &nodes, d))
+        for (size_t i = 0; i < nodes.count; i++)
+            for (size_t k = 0; k < nodes.at[i]->count; k++)
+                if (denominator_at(a, nodes.at[i], k) == d && find(a, s, nodes.at[i], k, &q) &&
+                    is_better(&q, best))
+                    *best = q;
+    return best->denominator != OP_NONE;
+}
+
+static bool find_quotient(struct analysis *a, size_t s, struct quotient *out)
+{
+    return best_quotient(a, s, TERM_PRODUCT, quotient_at, out) ||
+           best_quotient(a, s, TERM_SUM, logarithm_at, out);
 }
 
 static void note_quotient(struct analysis *a, size_t s, const struct quotient *q)

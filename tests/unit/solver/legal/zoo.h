@@ -270,6 +270,10 @@ static const struct zoo_case zoo[] = {
      "a[m] = sum(n) w[m,n]|s[m] = sum(n) w[m,n] * x[m,n]|c[m] = s[m] / a[m]|"
      "q[m] = sum(n) w[m,n] * pow(x[m,n] - c[m], 2)|y[m] = q[m] / a[m]",
      "0:RM 1:RMW 2:Q(0) 3:RM(1)W 4:Q(0)", NULL},
+    {"weighted_covariance", "'M':8,'N':64", "x f32 M,N ; z f32 M,N ; w f32 M,N > y f32 M",
+     "a[m] = sum(n) w[m,n]|s[m] = sum(n) w[m,n] * x[m,n]|t[m] = sum(n) w[m,n] * z[m,n]|"
+     "c[m] = sum(n) w[m,n] * (x[m,n] - s[m] / a[m]) * (z[m,n] - t[m] / a[m])|y[m] = c[m] / a[m]",
+     "0:RM 1:RMW 2:RMW 3:RM(2)WQ(0) 4:Q(0)", NULL},
     {"huber", "'M':8,'N':64", "x f32 M,N ; t f32 M,N > y f32 M",
      "d[m,n] = x[m,n] - t[m,n]|"
      "y[m] = sum(n) where(abs(d[m,n]) <= 1, 0.5 * d[m,n] * d[m,n], abs(d[m,n]) - 0.5) / N",
