@@ -5,6 +5,7 @@
  *
  * Where no statement's regions are legal, the greedy skeleton stands for what was tried.
  */
+#include <math.h>
 #include <string.h>
 
 #include "agent/plan_view.h"
@@ -80,6 +81,26 @@ bool plan_explore(const struct plan_task *task, size_t best, struct plan_view *o
     }
     *out = *view;
     return true;
+}
+
+/* ---- what is proven ---- */
+
+struct str plan_statement(struct arena *arena, const struct plan_view *view, size_t i)
+{
+    const struct cover_result *result = &view->covers.result;
+    const double over = view->best[i].cost.seconds / result->bound - 1;
+    struct buf text;
+
+    buf_init(&text, arena, SUMMARY_BYTES_MAX);
+    if (result->claim == FACTOR_OPTIMAL && i > 0)
+        buf_printf(&text, "proven number %zu", i + 1);
+    else if (result->claim == FACTOR_WITHIN && result->bound > 0)
+        buf_printf(&text, "within %.2f %% of the optimum, proven", 100 * fmax(over, 0));
+    else
+        buf_text(&text, factor_claim_text(result->claim));
+    if (view->covers.candidates.stopped != NULL)
+        buf_text(&text, ", among the regions that were generated");
+    return buf_view(&text);
 }
 
 /* ---- a plan in a phrase ---- */

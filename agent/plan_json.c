@@ -223,6 +223,7 @@ static void slack_json(struct json_writer *w, const struct limits *limits)
         json_member_text(w, "limit", limit_text(line->limit));
         json_member_int(w, "value", line->value);
         json_member_int(w, "most", line->most);
+        json_member_int(w, "left", line->most - line->value);
         json_close_object(w);
     }
     json_close_array(w);
@@ -280,6 +281,7 @@ static void best_json(struct json_writer *w, const struct plan_view *view)
 
         json_open_object(w);
         json_member_real(w, "seconds", p->cost.seconds);
+        json_member_str(w, "statement", plan_statement(view->task.arena, view, i));
         json_key(w, "plan");
         plan_print(w, p->plan);
         cost_json(w, &p->cost);

@@ -281,16 +281,18 @@ static void best_text(struct buf *out, const struct plan_view *view, bool explai
         buf_printf(out, "\nno plan is legal: %.*s\n", STR_ARG(view->why_none));
         return;
     }
-    buf_printf(out, "\nbest plans over all covers, by predicted time: %s (cuts)\n",
-               factor_claim_text(view->covers.result.claim));
+    buf_printf(out, "\nbest plans over all covers, by predicted time: %.*s (cuts)\n",
+               STR_ARG(plan_statement(view->task.arena, view, 0)));
     for (size_t i = 0; i < view->best_count; i++) {
         const struct plan_ranked *p = &view->best[i];
 
         buf_printf(out, "%3zu  %10.2f us, %.3f of light speed  %.*s\n", i + 1,
                    p->cost.seconds * 1e6, view->sol.seconds / p->cost.seconds,
                    STR_ARG(plan_summary(view->task.arena, p->plan, view->task.bound)));
-        if (explain)
-            terms_text(out, view, p);
+        if (!explain)
+            continue;
+        buf_printf(out, "   %.*s\n", STR_ARG(plan_statement(view->task.arena, view, i)));
+        terms_text(out, view, p);
     }
 }
 
