@@ -56,6 +56,7 @@ struct outcome {
     double ms, cost; /* INFINITY: no cover */
     enum factor_claim claim;
     double megabytes;
+    size_t circles; /* of regions, that were forbidden on the way */
 };
 struct row {
     char name[64];
@@ -110,18 +111,19 @@ static struct outcome by_solver(const struct cover_problem *problem,
                                 const struct cover_graph *graph, enum cover_solver solver)
 {
     struct outcome out = {.cost = INFINITY};
-    struct factor_result result;
-    struct cover cover;
+    struct cover_graph_result found;
     struct arena arena;
     arena_init(&arena, arena_bytes_max);
     const double start = now_ms();
     const struct factor_options options = {.steps_max = solver == BY_BNB ? STEPS_MAX : 0};
-    solvers[solver].solve(&arena, &graph->graph, &options, &result);
+    const bool any =
+        cover_graph_solve(&arena, problem, graph, solvers[solver].solve, &options, &found);
     out.ms = now_ms() - start;
-    out.claim = result.claim;
+    out.claim = found.result.claim;
+    out.circles = found.circles;
     out.megabytes = (double)arena.bytes_total / 1e6;
-    if (result.count > 0 && cover_decode(&arena, problem, graph, &result.best[0], &cover))
-        out.cost = cover_cost(&arena, problem, cover.picks, cover.count);
+    if (any)
+        out.cost = cover_cost(&arena, problem, found.cover.picks, found.cover.count);
     arena_release(&arena);
     return out;
 }
@@ -381,7 +383,7 @@ static void sink_comparison(const struct sink *sink, const struct comparison *c)
 
 struct gaps {
     double *items;
-    size_t count, proven, exact;
+    size_t count, proven, exact, circular, none;
     double sum, ms, megabytes;
 };
 
@@ -396,6 +398,8 @@ static void add_gap(struct gaps *g, const struct row *row, const struct outcome 
     g->ms += o->ms;
     g->megabytes = fmax(g->megabytes, o->megabytes);
     g->proven += o->claim == FACTOR_OPTIMAL;
+    g->circular += o->circles > 0;
+    g->none += o->cost == INFINITY;
     if (isnan(row->optimum) || o->cost == INFINITY)
         return;
     g->items[g->count] = gap(row, o);
@@ -410,8 +414,9 @@ static void sink_gaps(const struct sink *sink, const char *name, struct gaps *g,
     const double p95 = g->count > 0 ? g->items[(g->count - 1) * 95 / 100] : 0;
     const double worst = g->count > 0 ? g->items[g->count - 1] : 0;
     if (!sink->json) {
-        buf_printf(sink->out, "%-24s %8zu %8zu %8zu %8.3f %8.3f %8.3f %9.3f %9.2f\n", name, ops,
-                   g->proven, g->exact, g->sum / n, p95, worst, g->ms / (double)ops, g->megabytes);
+        buf_printf(sink->out, "%-24s %8zu %8zu %8zu %8zu %8zu %8.3f %8.3f %8.3f %9.3f %9.2f\n",
+                   name, ops, g->proven, g->exact, g->none, g->circular, g->sum / n, p95, worst,
+                   g->ms / (double)ops, g->megabytes);
         return;
     }
     json_open_object(sink->w);
@@ -419,6 +424,8 @@ static void sink_gaps(const struct sink *sink, const char *name, struct gaps *g,
     json_member_int(sink->w, "ops", (int64_t)ops);
     json_member_int(sink->w, "proven", (int64_t)g->proven);
     json_member_int(sink->w, "optimal", (int64_t)g->exact);
+    json_member_int(sink->w, "none", (int64_t)g->none);
+    json_member_int(sink->w, "circular", (int64_t)g->circular);
     json_member_real(sink->w, "gap_mean_percent", g->sum / n);
     json_member_real(sink->w, "gap_p95_percent", p95);
     json_member_real(sink->w, "gap_worst_percent", worst);
@@ -449,8 +456,9 @@ static bool random_ops(struct arena *arena, const struct machine *machine, size_
             add_gap(&gaps[i], &row, &row.by[i]);
     }
     if (!sink->json)
-        buf_printf(sink->out, "\n%-24s %8s %8s %8s %8s %8s %8s %9s %9s\n", "random ops", "ops",
-                   "proven", "optimal", "mean %", "p95 %", "worst %", "ms", "most MB");
+        buf_printf(sink->out, "\n%-24s %8s %8s %8s %8s %8s %8s %8s %8s %9s %9s\n", "random ops",
+                   "ops", "proven", "optimal", "none", "circles", "mean %", "p95 %", "worst %",
+                   "ms", "most MB");
     sink_gaps(sink, "cuts", &gaps[COVER_SOLVER_COUNT], count);
     for (int i = 0; i < COVER_SOLVER_COUNT; i++)
         sink_gaps(sink, solvers[i].name, &gaps[i], count);
