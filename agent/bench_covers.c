@@ -356,15 +356,32 @@ static void json_comparison(struct json_writer *w, const struct comparison *c)
     json_close_object(w);
 }
 
-/* Where results go: a table, or the members of one JSON array. */
+/* Where results go: a table, or the members of one JSON array; and what all of them come to. */
 struct sink {
     struct buf *out;
     struct json_writer *w;
     bool json;
+    size_t *claims, *false_claims; /* of an optimum: all, and those that are none */
 };
+
+static void count_claim(const struct sink *sink, const struct row *row, const struct outcome *o)
+{
+    if (o->claim != FACTOR_OPTIMAL)
+        return;
+    ++*sink->claims;
+    *sink->false_claims += !(gap(row, o) == 0);
+}
+
+static void count_claims(const struct sink *sink, const struct row *row)
+{
+    count_claim(sink, row, &row->cuts);
+    for (int i = 0; row->graph && i < COVER_SOLVER_COUNT; i++)
+        count_claim(sink, row, &row->by[i]);
+}
 
 static void sink_row(const struct sink *sink, const struct row *row)
 {
+    count_claims(sink, row);
     if (sink->json)
         json_row(sink->w, row);
     else
@@ -451,6 +468,7 @@ static bool random_ops(struct arena *arena, const struct machine *machine, size_
         arena_release(&own);
         if (!fine)
             return false;
+        count_claims(sink, &row);
         add_gap(&gaps[COVER_SOLVER_COUNT], &row, &row.cuts);
         for (int i = 0; row.graph && i < COVER_SOLVER_COUNT; i++)
             add_gap(&gaps[i], &row, &row.by[i]);
@@ -565,33 +583,63 @@ static bool compare_machines(struct session *session, const struct machine *mach
     return true;
 }
 
-bool bench_covers(struct session *session, size_t randoms, bool json, struct err *err)
+static bool all_of_it(struct session *session, const struct machine *machine,
+                      const struct covers_args *args, const struct sink *sink, struct err *err)
 {
     struct library *library = arena_new(session->arena, struct library);
+    if (args->brief)
+        return random_ops(session->arena, machine, args->randoms, sink, err);
+    if (!load_ops(session, machine, library, err))
+        return false;
+    if (!sink->json)
+        put_head(sink->out);
+    return solve_library(session, machine, library, sink, err) &&
+           solve_networks(session, machine, library, sink, err) &&
+           random_ops(session->arena, machine, args->randoms, sink, err) &&
+           compare_machines(session, machine, library, sink, err);
+}
+
+static void sink_total(const struct sink *sink)
+{
+    if (sink->json) {
+        json_open_object(sink->w);
+        json_member_int(sink->w, "claims", (int64_t)*sink->claims);
+        json_member_int(sink->w, "false_claims", (int64_t)*sink->false_claims);
+        json_member_real(sink->w, "peak_megabytes", bench_peak_megabytes());
+        json_close_object(sink->w);
+        return;
+    }
+    buf_printf(sink->out,
+               "* the solver's own proof; over: percent above the proven optimum; circles: ops of "
+               "which one had to be forbidden\n"
+               "peak memory of all of it: %.1f MB\n"
+               "%zu claims of an optimum, %zu of them false\n",
+               bench_peak_megabytes(), *sink->claims, *sink->false_claims);
+}
+
+bool bench_covers(struct session *session, const struct covers_args *args, size_t *false_claims,
+                  struct err *err)
+{
     const struct machine *machine;
     struct json_writer w;
     struct buf out;
     struct str text;
+    size_t claims = 0;
+    *false_claims = 0;
     buf_init(&out, session->arena, TEXT_MAX);
     json_writer_init(&w, &out);
-    const struct sink sink = {&out, &w, json};
-    if (!session_machine(session, NULL, &machine, err) || !load_ops(session, machine, library, err))
+    const struct sink sink = {&out, &w, args->json, &claims, false_claims};
+    if (!session_machine(session, NULL, &machine, err))
         return false;
-    if (json)
+    if (args->json)
         json_open_array(&w);
-    else
-        put_head(&out);
-    if (!solve_library(session, machine, library, &sink, err) ||
-        !solve_networks(session, machine, library, &sink, err) ||
-        !random_ops(session->arena, machine, randoms, &sink, err) ||
-        !compare_machines(session, machine, library, &sink, err))
+    if (!all_of_it(session, machine, args, &sink, err))
         return false;
-    if (json)
+    sink_total(&sink);
+    if (args->json)
         json_close_array(&w);
-    else
-        buf_text(&out, "* the solver's own proof; over: percent above the proven optimum\n");
     if (!buf_finish(&out, "the report", &text, err))
         return false;
-    printf("%.*s%s", STR_ARG(text), json ? "\n" : "");
+    printf("%.*s%s", STR_ARG(text), args->json ? "\n" : "");
     return true;
 }
