@@ -1,7 +1,8 @@
 /*
  * HW-WFC's dead checks, by the list of its review: one hard limit implied another, and a penalty
  * could never be reached after them.  Here each limit has a plan that it alone refuses, so none is
- * implied by the rest; and the preset's own dead check is shown dead, so that the test can tell.
+ * implied by the rest (that of threads on a machine of fewer than plans can name); and the preset's
+ * own dead check is shown dead, so that the test can tell.
  */
 #include "solver/legal/legal.h"
 #include "solver/sched/sched.h"
@@ -60,7 +61,7 @@ static void tiles_alone(struct arena *arena, bool *seen)
         {LIMIT_TILE_THREADS, {128, 128, 16, 8, 8, 128}, 4096},
         {LIMIT_TILE_SIDE, {512, 16, 16, 8, 4, 256}, 4096},
         {LIMIT_TILE_OWN, {256, 16, 16, 32, 1, 128}, 4096},
-        {LIMIT_TILE_REST, {128, 128, 16, 8, 12, 176}, 4096},
+        {LIMIT_TILE_REST, {32, 36, 16, 4, 6, 48}, 4096},
         {LIMIT_SHARED, {128, 128, 256, 8, 8, 256}, 4096},
         {LIMIT_REGISTERS, {64, 128, 16, 16, 16, 32}, 4096},
         {LIMIT_REGISTERS_BLOCK, {256, 128, 16, 8, 8, 512}, 4096},
@@ -82,7 +83,6 @@ static void rows_alone(struct arena *arena, bool *seen)
         struct row_numbers rows;
         int columns, align;
     } cases[] = {
-        {LIMIT_THREADS, {2048, 2, 2, false, false}, 4096, 16},
         {LIMIT_TREE_REST, {96, 4, 4, false, true}, 4096, 16},
         {LIMIT_VECTOR_BYTES, {128, 8, 8, false, false}, 1024, 32},
         {LIMIT_VECTOR_REST, {128, 4, 12, false, false}, 1026, 16},
@@ -112,14 +112,18 @@ static void others_alone(struct arena *arena, bool *seen)
         "\"threads\":[256,1,1],\"precision\":\"f32\"}";
     static const struct tile_numbers tile = {128, 128, 16, 8, 8, 256};
     const struct bound_op *product = product_of(arena, 4096), *rows = rows_of(arena, 64, 16);
-    struct machine old = *plans_machine(arena, "a6000"), small = old;
+    struct machine old = *plans_machine(arena, "a6000"), small = old, narrow = old;
     old.capability = 75;
     small.dram_bytes = 1 << 20;
+    narrow.threads_per_block = 128;
     assert_alone(arena, plans_plan(arena, product, mma, ""), product, &old, LIMIT_CAPABILITY);
     assert_alone(arena, plans_plan(arena, product, plans_tile(arena, &tile), ""), product, &small,
                  LIMIT_WORKSPACE);
+    assert_alone(arena, plans_plan(arena, product, plans_tile(arena, &tile), ""), product, &narrow,
+                 LIMIT_THREADS);
     assert_alone(arena, plans_plan(arena, rows, unfit, ""), rows, &old, LIMIT_KERNEL);
-    seen[LIMIT_CAPABILITY] = seen[LIMIT_WORKSPACE] = seen[LIMIT_KERNEL] = true;
+    seen[LIMIT_CAPABILITY] = seen[LIMIT_WORKSPACE] = seen[LIMIT_KERNEL] = seen[LIMIT_THREADS] =
+        true;
 }
 
 static void test_no_limit_is_dead(void **state UNUSED)
