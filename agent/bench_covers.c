@@ -145,36 +145,44 @@ static struct outcome by_cuts(const struct cover_problem *problem)
     return out;
 }
 
-static bool solve_row(struct arena *arena, const struct case_of *c, const struct machine *machine,
-                      struct row *row, struct err *err)
+/* What every solver makes of the problem. */
+static void solve_all(struct arena *arena, const struct cover_problem *problem, struct row *row)
 {
-    struct cover_problem problem;
     struct cover_graph graph;
     struct err ignored;
     const double start = now_ms();
-    row->optimum = NAN;
-    if (!cover_problem(arena, &c->candidates, machine, 1, &problem, err))
-        return false;
-    const double made = now_ms();
-    row->graph = cover_graph(arena, &problem, &graph, &ignored);
-    row->domains_ms = made - start;
-    row->graph_ms = now_ms() - made;
-    row->stmts = c->bound->op->stmt_count;
-    row->sets = c->candidates.generated;
-    row->refused = c->candidates.refused;
-    row->candidates = problem.item_count;
-    row->classes = c->candidates.class_count;
-    row->choices = problem.generated;
-    row->legal = problem.legal;
-    row->cuts = by_cuts(&problem);
-    if (row->cuts.claim == FACTOR_OPTIMAL)
-        row->optimum = row->cuts.cost;
+    row->graph = cover_graph(arena, problem, &graph, &ignored);
+    row->graph_ms = now_ms() - start;
+    row->cuts = by_cuts(problem);
+    row->optimum = row->cuts.claim == FACTOR_OPTIMAL ? row->cuts.cost : (double)NAN;
     for (int i = 0; row->graph && i < COVER_SOLVER_COUNT; i++) {
-        row->by[i] = by_solver(&problem, &graph, (enum cover_solver)i);
+        row->by[i] = by_solver(problem, &graph, (enum cover_solver)i);
         if (isnan(row->optimum) && row->by[i].claim == FACTOR_OPTIMAL)
             row->optimum = row->by[i].cost;
     }
-    return true;
+}
+
+static bool solve_row(const struct case_of *c, const struct machine *machine, struct row *row,
+                      struct err *err)
+{
+    struct cover_problem problem;
+    struct arena arena;
+    arena_init(&arena, arena_bytes_max);
+    const double start = now_ms();
+    const bool fine = cover_problem(&arena, &c->candidates, machine, 1, &problem, err);
+    if (fine) {
+        row->domains_ms = now_ms() - start;
+        row->stmts = c->bound->op->stmt_count;
+        row->sets = c->candidates.generated;
+        row->refused = c->candidates.refused;
+        row->candidates = problem.item_count;
+        row->classes = c->candidates.class_count;
+        row->choices = problem.generated;
+        row->legal = problem.legal;
+        solve_all(&arena, &problem, row);
+    }
+    arena_release(&arena);
+    return fine;
 }
 
 /* ---- jointly, or region by region ---- */
@@ -464,7 +472,7 @@ static bool random_ops(struct arena *arena, const struct machine *machine, size_
         arena_init(&own, arena_bytes_max);
         const struct str text = random_op_text(&own, seed, RANDOM_STMTS_MAX, 1024);
         const bool fine =
-            parse_case(&own, text, machine, &c, err) && solve_row(&own, &c, machine, &row, err);
+            parse_case(&own, text, machine, &c, err) && solve_row(&c, machine, &row, err);
         arena_release(&own);
         if (!fine)
             return false;
@@ -514,13 +522,13 @@ static bool load_ops(struct session *session, const struct machine *machine, str
     return true;
 }
 
-static bool solve_library(struct session *session, const struct machine *machine,
-                          const struct library *library, const struct sink *sink, struct err *err)
+static bool solve_library(const struct machine *machine, const struct library *library,
+                          const struct sink *sink, struct err *err)
 {
     for (size_t i = 0; i < library->count; i++) {
         struct row row = {.stmts = 0};
         snprintf(row.name, sizeof(row.name), "%s", library->names[i]);
-        if (!solve_row(session->arena, &library->cases[i], machine, &row, err))
+        if (!solve_row(&library->cases[i], machine, &row, err))
             return false;
         sink_row(sink, &row);
     }
@@ -540,7 +548,7 @@ static bool solve_networks(struct session *session, const struct machine *machin
             snprintf(row.name, sizeof(row.name), "%s %zu", network_name((enum network)kind),
                      network_sizes[n]);
             if (!parse_case(session->arena, text, machine, &c, err) ||
-                !solve_row(session->arena, &c, machine, &row, err))
+                !solve_row(&c, machine, &row, err))
                 return false;
             sink_row(sink, &row);
             if (n == 0)
@@ -593,7 +601,7 @@ static bool all_of_it(struct session *session, const struct machine *machine,
         return false;
     if (!sink->json)
         put_head(sink->out);
-    return solve_library(session, machine, library, sink, err) &&
+    return solve_library(machine, library, sink, err) &&
            solve_networks(session, machine, library, sink, err) &&
            random_ops(session->arena, machine, args->randoms, sink, err) &&
            compare_machines(session, machine, library, sink, err);

@@ -105,8 +105,8 @@ struct factor_counters {
     int64_t steps;      /* assignments tried, table entries, nodes, or decisions */
     int64_t removals;   /* of values, by propagation */
     int64_t backtracks; /* of the last descent */
-    int64_t restarts; /* descents that ran out of backtracks before one found something */
-    int64_t reused; /* columns of a chain that an equal earlier one answered */
+    int64_t restarts;   /* descents that ran out of backtracks before one found something */
+    int64_t reused;     /* columns of a chain that an equal earlier one answered */
     int64_t moves;  /* beside the steps: of entries in queues and lists, and walks between nodes */
     int64_t states; /* largest table that was needed, also when it was over the limit */
 };
