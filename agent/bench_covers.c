@@ -535,26 +535,36 @@ static bool solve_library(const struct machine *machine, const struct library *l
     return true;
 }
 
+static bool solve_network(struct arena *arena, enum network kind, size_t stmts,
+                          const struct machine *machine, const struct sink *sink,
+                          struct case_of *out, struct err *err)
+{
+    struct row row = {.stmts = 0};
+    snprintf(row.name, sizeof(row.name), "%s %zu", network_name(kind), stmts);
+    if (!parse_case(arena, network_text(arena, kind, stmts), machine, out, err) ||
+        !solve_row(out, machine, &row, err))
+        return false;
+    sink_row(sink, &row);
+    return true;
+}
+
 /* Networks of 50 statements join the library. */
 static bool solve_networks(struct session *session, const struct machine *machine,
                            struct library *library, const struct sink *sink, struct err *err)
 {
+    bool fine = true;
     for (size_t n = 0; n < COUNT_OF(network_sizes); n++)
-        for (int kind = 0; kind < NETWORK_COUNT; kind++) {
-            struct row row = {.stmts = 0};
+        for (int kind = 0; fine && kind < NETWORK_COUNT; kind++) {
             struct case_of c;
-            const struct str text =
-                network_text(session->arena, (enum network)kind, network_sizes[n]);
-            snprintf(row.name, sizeof(row.name), "%s %zu", network_name((enum network)kind),
-                     network_sizes[n]);
-            if (!parse_case(session->arena, text, machine, &c, err) ||
-                !solve_row(&c, machine, &row, err))
-                return false;
-            sink_row(sink, &row);
-            if (n == 0)
+            struct arena own;
+            arena_init(&own, arena_bytes_max);
+            fine = solve_network(n == 0 ? session->arena : &own, (enum network)kind,
+                                 network_sizes[n], machine, sink, &c, err);
+            arena_release(&own);
+            if (fine && n == 0)
                 library->cases[library->count++] = c;
         }
-    return true;
+    return fine;
 }
 
 static bool compare_machines(struct session *session, const struct machine *machine,
