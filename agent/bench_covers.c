@@ -56,6 +56,7 @@ struct outcome {
     double ms, cost; /* INFINITY: no cover */
     enum factor_claim claim;
     double megabytes;
+    size_t circles; /* of regions, that were forbidden on the way */
 };
 struct row {
     char name[64];
@@ -110,18 +111,19 @@ static struct outcome by_solver(const struct cover_problem *problem,
                                 const struct cover_graph *graph, enum cover_solver solver)
 {
     struct outcome out = {.cost = INFINITY};
-    struct factor_result result;
-    struct cover cover;
+    struct cover_graph_result found;
     struct arena arena;
     arena_init(&arena, arena_bytes_max);
     const double start = now_ms();
     const struct factor_options options = {.steps_max = solver == BY_BNB ? STEPS_MAX : 0};
-    solvers[solver].solve(&arena, &graph->graph, &options, &result);
+    const bool any =
+        cover_graph_solve(&arena, problem, graph, solvers[solver].solve, &options, &found);
     out.ms = now_ms() - start;
-    out.claim = result.claim;
+    out.claim = found.result.claim;
+    out.circles = found.circles;
     out.megabytes = (double)arena.bytes_total / 1e6;
-    if (result.count > 0 && cover_decode(&arena, problem, graph, &result.best[0], &cover))
-        out.cost = cover_cost(&arena, problem, cover.picks, cover.count);
+    if (any)
+        out.cost = cover_cost(&arena, problem, found.cover.picks, found.cover.count);
     arena_release(&arena);
     return out;
 }
@@ -143,36 +145,44 @@ static struct outcome by_cuts(const struct cover_problem *problem)
     return out;
 }
 
-static bool solve_row(struct arena *arena, const struct case_of *c, const struct machine *machine,
-                      struct row *row, struct err *err)
+/* What every solver makes of the problem. */
+static void solve_all(struct arena *arena, const struct cover_problem *problem, struct row *row)
 {
-    struct cover_problem problem;
     struct cover_graph graph;
     struct err ignored;
     const double start = now_ms();
-    row->optimum = NAN;
-    if (!cover_problem(arena, &c->candidates, machine, 1, &problem, err))
-        return false;
-    const double made = now_ms();
-    row->graph = cover_graph(arena, &problem, &graph, &ignored);
-    row->domains_ms = made - start;
-    row->graph_ms = now_ms() - made;
-    row->stmts = c->bound->op->stmt_count;
-    row->sets = c->candidates.generated;
-    row->refused = c->candidates.refused;
-    row->candidates = problem.item_count;
-    row->classes = c->candidates.class_count;
-    row->choices = problem.generated;
-    row->legal = problem.legal;
-    row->cuts = by_cuts(&problem);
-    if (row->cuts.claim == FACTOR_OPTIMAL)
-        row->optimum = row->cuts.cost;
+    row->graph = cover_graph(arena, problem, &graph, &ignored);
+    row->graph_ms = now_ms() - start;
+    row->cuts = by_cuts(problem);
+    row->optimum = row->cuts.claim == FACTOR_OPTIMAL ? row->cuts.cost : (double)NAN;
     for (int i = 0; row->graph && i < COVER_SOLVER_COUNT; i++) {
-        row->by[i] = by_solver(&problem, &graph, (enum cover_solver)i);
+        row->by[i] = by_solver(problem, &graph, (enum cover_solver)i);
         if (isnan(row->optimum) && row->by[i].claim == FACTOR_OPTIMAL)
             row->optimum = row->by[i].cost;
     }
-    return true;
+}
+
+static bool solve_row(const struct case_of *c, const struct machine *machine, struct row *row,
+                      struct err *err)
+{
+    struct cover_problem problem;
+    struct arena arena;
+    arena_init(&arena, arena_bytes_max);
+    const double start = now_ms();
+    const bool fine = cover_problem(&arena, &c->candidates, machine, 1, &problem, err);
+    if (fine) {
+        row->domains_ms = now_ms() - start;
+        row->stmts = c->bound->op->stmt_count;
+        row->sets = c->candidates.generated;
+        row->refused = c->candidates.refused;
+        row->candidates = problem.item_count;
+        row->classes = c->candidates.class_count;
+        row->choices = problem.generated;
+        row->legal = problem.legal;
+        solve_all(&arena, &problem, row);
+    }
+    arena_release(&arena);
+    return fine;
 }
 
 /* ---- jointly, or region by region ---- */
@@ -354,15 +364,32 @@ static void json_comparison(struct json_writer *w, const struct comparison *c)
     json_close_object(w);
 }
 
-/* Where results go: a table, or the members of one JSON array. */
+/* Where results go: a table, or the members of one JSON array; and what all of them come to. */
 struct sink {
     struct buf *out;
     struct json_writer *w;
     bool json;
+    size_t *claims, *false_claims; /* of an optimum: all, and those that are none */
 };
+
+static void count_claim(const struct sink *sink, const struct row *row, const struct outcome *o)
+{
+    if (o->claim != FACTOR_OPTIMAL)
+        return;
+    ++*sink->claims;
+    *sink->false_claims += !(gap(row, o) == 0);
+}
+
+static void count_claims(const struct sink *sink, const struct row *row)
+{
+    count_claim(sink, row, &row->cuts);
+    for (int i = 0; row->graph && i < COVER_SOLVER_COUNT; i++)
+        count_claim(sink, row, &row->by[i]);
+}
 
 static void sink_row(const struct sink *sink, const struct row *row)
 {
+    count_claims(sink, row);
     if (sink->json)
         json_row(sink->w, row);
     else
@@ -381,7 +408,7 @@ static void sink_comparison(const struct sink *sink, const struct comparison *c)
 
 struct gaps {
     double *items;
-    size_t count, proven, exact;
+    size_t count, proven, exact, circular, none;
     double sum, ms, megabytes;
 };
 
@@ -396,6 +423,8 @@ static void add_gap(struct gaps *g, const struct row *row, const struct outcome 
     g->ms += o->ms;
     g->megabytes = fmax(g->megabytes, o->megabytes);
     g->proven += o->claim == FACTOR_OPTIMAL;
+    g->circular += o->circles > 0;
+    g->none += o->cost == INFINITY;
     if (isnan(row->optimum) || o->cost == INFINITY)
         return;
     g->items[g->count] = gap(row, o);
@@ -410,8 +439,9 @@ static void sink_gaps(const struct sink *sink, const char *name, struct gaps *g,
     const double p95 = g->count > 0 ? g->items[(g->count - 1) * 95 / 100] : 0;
     const double worst = g->count > 0 ? g->items[g->count - 1] : 0;
     if (!sink->json) {
-        buf_printf(sink->out, "%-24s %8zu %8zu %8zu %8.3f %8.3f %8.3f %9.3f %9.2f\n", name, ops,
-                   g->proven, g->exact, g->sum / n, p95, worst, g->ms / (double)ops, g->megabytes);
+        buf_printf(sink->out, "%-24s %8zu %8zu %8zu %8zu %8zu %8.3f %8.3f %8.3f %9.3f %9.2f\n",
+                   name, ops, g->proven, g->exact, g->none, g->circular, g->sum / n, p95, worst,
+                   g->ms / (double)ops, g->megabytes);
         return;
     }
     json_open_object(sink->w);
@@ -419,6 +449,8 @@ static void sink_gaps(const struct sink *sink, const char *name, struct gaps *g,
     json_member_int(sink->w, "ops", (int64_t)ops);
     json_member_int(sink->w, "proven", (int64_t)g->proven);
     json_member_int(sink->w, "optimal", (int64_t)g->exact);
+    json_member_int(sink->w, "none", (int64_t)g->none);
+    json_member_int(sink->w, "circular", (int64_t)g->circular);
     json_member_real(sink->w, "gap_mean_percent", g->sum / n);
     json_member_real(sink->w, "gap_p95_percent", p95);
     json_member_real(sink->w, "gap_worst_percent", worst);
@@ -440,17 +472,19 @@ static bool random_ops(struct arena *arena, const struct machine *machine, size_
         arena_init(&own, arena_bytes_max);
         const struct str text = random_op_text(&own, seed, RANDOM_STMTS_MAX, 1024);
         const bool fine =
-            parse_case(&own, text, machine, &c, err) && solve_row(&own, &c, machine, &row, err);
+            parse_case(&own, text, machine, &c, err) && solve_row(&c, machine, &row, err);
         arena_release(&own);
         if (!fine)
             return false;
+        count_claims(sink, &row);
         add_gap(&gaps[COVER_SOLVER_COUNT], &row, &row.cuts);
         for (int i = 0; row.graph && i < COVER_SOLVER_COUNT; i++)
             add_gap(&gaps[i], &row, &row.by[i]);
     }
     if (!sink->json)
-        buf_printf(sink->out, "\n%-24s %8s %8s %8s %8s %8s %8s %9s %9s\n", "random ops", "ops",
-                   "proven", "optimal", "mean %", "p95 %", "worst %", "ms", "most MB");
+        buf_printf(sink->out, "\n%-24s %8s %8s %8s %8s %8s %8s %8s %8s %9s %9s\n", "random ops",
+                   "ops", "proven", "optimal", "none", "circles", "mean %", "p95 %", "worst %",
+                   "ms", "most MB");
     sink_gaps(sink, "cuts", &gaps[COVER_SOLVER_COUNT], count);
     for (int i = 0; i < COVER_SOLVER_COUNT; i++)
         sink_gaps(sink, solvers[i].name, &gaps[i], count);
@@ -488,16 +522,29 @@ static bool load_ops(struct session *session, const struct machine *machine, str
     return true;
 }
 
-static bool solve_library(struct session *session, const struct machine *machine,
-                          const struct library *library, const struct sink *sink, struct err *err)
+static bool solve_library(const struct machine *machine, const struct library *library,
+                          const struct sink *sink, struct err *err)
 {
     for (size_t i = 0; i < library->count; i++) {
         struct row row = {.stmts = 0};
         snprintf(row.name, sizeof(row.name), "%s", library->names[i]);
-        if (!solve_row(session->arena, &library->cases[i], machine, &row, err))
+        if (!solve_row(&library->cases[i], machine, &row, err))
             return false;
         sink_row(sink, &row);
     }
+    return true;
+}
+
+static bool solve_network(struct arena *arena, enum network kind, size_t stmts,
+                          const struct machine *machine, const struct sink *sink,
+                          struct case_of *out, struct err *err)
+{
+    struct row row = {.stmts = 0};
+    snprintf(row.name, sizeof(row.name), "%s %zu", network_name(kind), stmts);
+    if (!parse_case(arena, network_text(arena, kind, stmts), machine, out, err) ||
+        !solve_row(out, machine, &row, err))
+        return false;
+    sink_row(sink, &row);
     return true;
 }
 
@@ -505,22 +552,19 @@ static bool solve_library(struct session *session, const struct machine *machine
 static bool solve_networks(struct session *session, const struct machine *machine,
                            struct library *library, const struct sink *sink, struct err *err)
 {
+    bool fine = true;
     for (size_t n = 0; n < COUNT_OF(network_sizes); n++)
-        for (int kind = 0; kind < NETWORK_COUNT; kind++) {
-            struct row row = {.stmts = 0};
+        for (int kind = 0; fine && kind < NETWORK_COUNT; kind++) {
             struct case_of c;
-            const struct str text =
-                network_text(session->arena, (enum network)kind, network_sizes[n]);
-            snprintf(row.name, sizeof(row.name), "%s %zu", network_name((enum network)kind),
-                     network_sizes[n]);
-            if (!parse_case(session->arena, text, machine, &c, err) ||
-                !solve_row(session->arena, &c, machine, &row, err))
-                return false;
-            sink_row(sink, &row);
-            if (n == 0)
+            struct arena own;
+            arena_init(&own, arena_bytes_max);
+            fine = solve_network(n == 0 ? session->arena : &own, (enum network)kind,
+                                 network_sizes[n], machine, sink, &c, err);
+            arena_release(&own);
+            if (fine && n == 0)
                 library->cases[library->count++] = c;
         }
-    return true;
+    return fine;
 }
 
 static bool compare_machines(struct session *session, const struct machine *machine,
@@ -557,33 +601,63 @@ static bool compare_machines(struct session *session, const struct machine *mach
     return true;
 }
 
-bool bench_covers(struct session *session, size_t randoms, bool json, struct err *err)
+static bool all_of_it(struct session *session, const struct machine *machine,
+                      const struct covers_args *args, const struct sink *sink, struct err *err)
 {
     struct library *library = arena_new(session->arena, struct library);
+    if (args->brief)
+        return random_ops(session->arena, machine, args->randoms, sink, err);
+    if (!load_ops(session, machine, library, err))
+        return false;
+    if (!sink->json)
+        put_head(sink->out);
+    return solve_library(machine, library, sink, err) &&
+           solve_networks(session, machine, library, sink, err) &&
+           random_ops(session->arena, machine, args->randoms, sink, err) &&
+           compare_machines(session, machine, library, sink, err);
+}
+
+static void sink_total(const struct sink *sink)
+{
+    if (sink->json) {
+        json_open_object(sink->w);
+        json_member_int(sink->w, "claims", (int64_t)*sink->claims);
+        json_member_int(sink->w, "false_claims", (int64_t)*sink->false_claims);
+        json_member_real(sink->w, "peak_megabytes", bench_peak_megabytes());
+        json_close_object(sink->w);
+        return;
+    }
+    buf_printf(sink->out,
+               "* the solver's own proof; over: percent above the proven optimum; circles: ops of "
+               "which one had to be forbidden\n"
+               "peak memory of all of it: %.1f MB\n"
+               "%zu claims of an optimum, %zu of them false\n",
+               bench_peak_megabytes(), *sink->claims, *sink->false_claims);
+}
+
+bool bench_covers(struct session *session, const struct covers_args *args, size_t *false_claims,
+                  struct err *err)
+{
     const struct machine *machine;
     struct json_writer w;
     struct buf out;
     struct str text;
+    size_t claims = 0;
+    *false_claims = 0;
     buf_init(&out, session->arena, TEXT_MAX);
     json_writer_init(&w, &out);
-    const struct sink sink = {&out, &w, json};
-    if (!session_machine(session, NULL, &machine, err) || !load_ops(session, machine, library, err))
+    const struct sink sink = {&out, &w, args->json, &claims, false_claims};
+    if (!session_machine(session, NULL, &machine, err))
         return false;
-    if (json)
+    if (args->json)
         json_open_array(&w);
-    else
-        put_head(&out);
-    if (!solve_library(session, machine, library, &sink, err) ||
-        !solve_networks(session, machine, library, &sink, err) ||
-        !random_ops(session->arena, machine, randoms, &sink, err) ||
-        !compare_machines(session, machine, library, &sink, err))
+    if (!all_of_it(session, machine, args, &sink, err))
         return false;
-    if (json)
+    sink_total(&sink);
+    if (args->json)
         json_close_array(&w);
-    else
-        buf_text(&out, "* the solver's own proof; over: percent above the proven optimum\n");
     if (!buf_finish(&out, "the report", &text, err))
         return false;
-    printf("%.*s%s", STR_ARG(text), json ? "\n" : "");
+    printf("%.*s%s", STR_ARG(text), args->json ? "\n" : "");
     return true;
 }

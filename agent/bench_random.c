@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -349,4 +350,12 @@ void bench_random(struct arena *arena, size_t count, bool json, struct buf *out)
         }
     if (json)
         json_close_array(&w);
+    else
+        buf_printf(out, "peak memory of all of it: %.1f MB\n", bench_peak_megabytes());
+}
+
+double bench_peak_megabytes(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (double)usage.ru_maxrss * 1024 / 1e6 : 0;
 }

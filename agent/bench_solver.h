@@ -53,7 +53,16 @@ void bench_grids(struct session *session, struct bench_problems *out);
 void bench_random(struct arena *arena, size_t count, bool json, struct buf *out);
 
 /* Covers of kernels/ops, of networks and of `randoms` random ops, by every solver; joint choice
- * against choosing region by region, on all machines.  Prints its tables. */
-bool bench_covers(struct session *session, size_t randoms, bool json, struct err *err) MUST_USE;
+ * against choosing region by region, on all machines.  `brief`: the random ops alone.  Prints its
+ * tables; *false_claims counts what a solver called optimal and was none, or no cover. */
+struct covers_args {
+    size_t randoms;
+    bool brief, json;
+};
+bool bench_covers(struct session *session, const struct covers_args *args, size_t *false_claims,
+                  struct err *err) MUST_USE;
+
+/* Memory that this process had at most, so far; in MB. */
+double bench_peak_megabytes(void);
 
 #endif

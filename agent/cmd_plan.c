@@ -8,6 +8,7 @@
 #include "base/file.h"
 
 #include "agent/agent.h"
+#include "agent/plan_preset.h"
 #include "agent/plan_view.h"
 
 enum { BEST_DEFAULT = 5, SHAPES_BYTES_MAX = 1 << 20, SPECS_MAX = 1000 };
@@ -15,7 +16,7 @@ static const size_t arena_bytes_max = (size_t)8 << 30;
 
 struct plan_args {
     struct common common;
-    const char *spec, *machine, *sm_share, *why_not, *shapes, *vary, *rewrite, *spec_out;
+    const char *spec, *machine, *sm_share, *why_not, *shapes, *vary, *rewrite, *spec_out, *preset;
     int64_t best, smem_limit; /* 0 = the machine's */
     bool explain, table;
 };
@@ -84,6 +85,12 @@ static bool find_task(struct session *session, const struct plan_args *args, str
 
 /* ---- the report ---- */
 
+static void print_text(struct str text)
+{
+    fwrite(text.at, 1, text.len, stdout);
+    fflush(stdout);
+}
+
 static bool print_report(struct arena *arena, const struct plan_report *report, bool json,
                          struct err *err)
 {
@@ -101,8 +108,7 @@ static bool print_report(struct arena *arena, const struct plan_report *report, 
     }
     if (!buf_finish(&text, "the report", &whole, err))
         return false;
-    fwrite(whole.at, 1, whole.len, stdout);
-    fflush(stdout);
+    print_text(whole);
     return true;
 }
 
@@ -209,10 +215,35 @@ static bool rewrite(struct session *session, const struct plan_args *args, size_
     return find_task(session, args, &task, err) && plan_derive(&task, &derive, status, err);
 }
 
+static bool preset(struct session *session, const struct plan_args *args, size_t count, int *status,
+                   struct err *err)
+{
+    const struct preset_args own = {.preset = args->preset,
+                                    .file = args->spec,
+                                    .machine = args->machine,
+                                    .shape = args->common.shape,
+                                    .explain = args->explain,
+                                    .json = args->common.json};
+    struct str text;
+    if (count > 1 || args->table || args->rewrite != NULL || args->spec_out != NULL ||
+        args->why_not != NULL || args->vary != NULL || args->shapes != NULL ||
+        is_list(args->common.shape) || args->smem_limit > 0 || args->common.track != NULL ||
+        args->best != BEST_DEFAULT)
+        return err_raise(err, ERR_USAGE,
+                         "--preset takes one file, and --machine, --shape, --explain and --json "
+                         "only");
+    if (!plan_preset(session, &own, &text, status, err))
+        return false;
+    print_text(text);
+    return true;
+}
+
 static bool run(struct session *session, const struct plan_args *args, const char *const *specs,
                 size_t count, int *status, struct err *err)
 {
     *status = EXIT_DONE;
+    if (args->preset != NULL)
+        return preset(session, args, count, status, err);
     if (args->rewrite != NULL || args->spec_out != NULL)
         return rewrite(session, args, count, status, err);
     if (args->table)
@@ -253,6 +284,13 @@ static const char plan_help[] =
     "A step is RULE:STATEMENT[:INDEX][:NUMBER], the statement being the name of what it writes:\n"
     "inline:e  split:y:n:64  gather:y:0 (the factor's number)  polynomial:e:8  parts:C:3.  --json\n"
     "without --rewrite lists what may be tried.\n\n"
+    "--preset hwwfc prints instead what HW-WFC 2.9 chooses, its defects included: layer by layer "
+    "a\n"
+    "tile, a layout, a memory and a score, which is no time.  The file is a spec whose statements\n"
+    "are products, convolutions, normalisations or maps, or a document of HW-WFC's layers,\n"
+    "workloads or fuzz cases.  --machine is then of the document or of kernels/machines/hwwfc,\n"
+    "default toy_gpu or all of the document's.  Of the original's options, hwwfc,threshold=auto\n"
+    "(or a number, default 1.5), weight=W and backtracks=N (default 10).\n\n"
     "Exit status: 0 done, 1 no plan or a rewrite is not legal, 2 usage or malformed input.\n\n"
     "    warpwright plan kernels/ops/softmax.json --explain\n"
     "    warpwright plan kernels/ops/matmul.json --why-not '{\"tile\": {\"m\": 256, \"n\": 256}}'\n"
@@ -260,6 +298,7 @@ static const char plan_help[] =
     "    warpwright plan kernels/ops/matmul.json --vary sm-share=10%..100%\n"
     "    warpwright plan kernels/ops/softmax.json --shape 'M=1,N=4096; M=4096,N=4096'\n"
     "    warpwright plan kernels/ops/softmax.json --rewrite online:mx:n:64 --spec-out online.json\n"
+    "    warpwright plan kernels/ops/transformer_mlp.json --preset hwwfc --machine a100\n"
     "    warpwright plan kernels/ops/*.json --table";
 
 int cmd_plan(const struct command *self, int argc, char **argv)
@@ -277,6 +316,7 @@ int cmd_plan(const struct command *self, int argc, char **argv)
         {"table", OPT_FLAG, &args.table, NULL, "a row for each of several specs", 0, 0},
         {"rewrite", OPT_TEXT, &args.rewrite, "LIST", "rewrites, parted by commas", 0, 0},
         {"spec-out", OPT_TEXT, &args.spec_out, "FILE", "where the rewritten spec goes", 0, 0},
+        {"preset", OPT_TEXT, &args.preset, "hwwfc", "plan as HW-WFC does", 0, 0},
         {"smem-limit", OPT_INT, &args.smem_limit, "BYTES", "of shared memory a block at most", 1,
          INT32_MAX},
         {"sm-share", OPT_TEXT, &args.sm_share, "PART", "of the SMs, such as 0.5 or 50%", 0, 0},

@@ -5,6 +5,7 @@
  *
  * Where no statement's regions are legal, the greedy skeleton stands for what was tried.
  */
+#include <math.h>
 #include <string.h>
 
 #include "agent/plan_view.h"
@@ -35,6 +36,25 @@ static void rank(struct plan_view *view)
     view->why_none = view->best_count > 0 ? (struct str){0} : view->why_none;
 }
 
+/* What is proved of the i-th of the best covers. */
+static struct str statement_of(struct arena *arena, const struct cover_result *result,
+                               const struct candidates *candidates, double seconds, size_t i)
+{
+    const double over = seconds / result->bound - 1;
+    struct buf text;
+
+    buf_init(&text, arena, SUMMARY_BYTES_MAX);
+    if (result->claim == FACTOR_OPTIMAL && i > 0)
+        buf_printf(&text, "proven number %zu", i + 1);
+    else if (result->claim == FACTOR_WITHIN && result->bound > 0)
+        buf_printf(&text, "within %.2f %% of the optimum, proven", 100 * fmax(over, 0));
+    else
+        buf_text(&text, factor_claim_text(result->claim));
+    if (candidates->stopped != NULL)
+        buf_text(&text, ", among the regions that were generated");
+    return buf_view(&text);
+}
+
 /* The best plan without what the realiser does not write. */
 static bool find_own(struct plan_view *view, const struct skeleton_limits *limits, struct err *err)
 {
@@ -47,6 +67,8 @@ static bool find_own(struct plan_view *view, const struct skeleton_limits *limit
 
     if (view->best_count > 0 && plan_realisable(view->best[0].plan))
         view->own = &view->best[0];
+    if (view->own != NULL)
+        view->own_statement = plan_statement(task->arena, view, 0);
     if (view->own != NULL || view->best_count == 0)
         return true;
     *own_limits = *limits;
@@ -68,6 +90,7 @@ static bool find_own(struct plan_view *view, const struct skeleton_limits *limit
         return true;
     cost_plan(task->arena, own->plan, task->bound, task->machine, &own->cost);
     view->own = own;
+    view->own_statement = statement_of(task->arena, &found, &candidates, own->cost.seconds, 0);
     return true;
 }
 
@@ -118,6 +141,14 @@ bool plan_explore(const struct plan_task *task, size_t best, struct plan_view *o
     }
     *out = *view;
     return true;
+}
+
+/* ---- what is proven ---- */
+
+struct str plan_statement(struct arena *arena, const struct plan_view *view, size_t i)
+{
+    return statement_of(arena, &view->covers.result, &view->covers.candidates,
+                        view->best[i].cost.seconds, i);
 }
 
 /* ---- a plan in a phrase ---- */

@@ -199,6 +199,8 @@ static void cost_json(struct json_writer *w, const struct plan_cost *cost)
         json_member_real(w, "compute_s", c->compute_s);
         json_member_real(w, "shared_s", c->shared_s);
         json_member_real(w, "latency_s", c->latency_s);
+        json_member_real(w, "busy_s", c->busy_s);
+        json_member_real(w, "carried_s", c->carried_s);
         json_member_text(w, "limiter", cost_limiter_name(c->limiter));
         json_member_int(w, "blocks", c->blocks);
         json_member_int(w, "blocks_per_sm", c->blocks_per_sm);
@@ -225,6 +227,7 @@ static void slack_json(struct json_writer *w, const struct limits *limits)
         json_member_text(w, "limit", limit_text(line->limit));
         json_member_int(w, "value", line->value);
         json_member_int(w, "most", line->most);
+        json_member_int(w, "left", line->most - line->value);
         json_close_object(w);
     }
     json_close_array(w);
@@ -273,10 +276,11 @@ static void covers_json(struct json_writer *w, const struct plan_covers *covers)
     json_close_object(w);
 }
 
-static void ranked_json(struct json_writer *w, const struct plan_ranked *p)
+static void ranked_json(struct json_writer *w, const struct plan_ranked *p, struct str statement)
 {
     json_open_object(w);
     json_member_real(w, "seconds", p->cost.seconds);
+    json_member_str(w, "statement", statement);
     json_key(w, "plan");
     plan_print(w, p->plan);
     cost_json(w, &p->cost);
@@ -289,11 +293,11 @@ static void best_json(struct json_writer *w, const struct plan_view *view)
     json_key(w, "best");
     json_open_array(w);
     for (size_t i = 0; i < view->best_count; i++)
-        ranked_json(w, &view->best[i]);
+        ranked_json(w, &view->best[i], plan_statement(view->task.arena, view, i));
     json_close_array(w);
     if (view->own != NULL) {
         json_key(w, "best_of_realiser");
-        ranked_json(w, view->own);
+        ranked_json(w, view->own, view->own_statement);
     }
     if (view->best_count == 0)
         json_member_str(w, "why_none", view->why_none);

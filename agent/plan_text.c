@@ -234,12 +234,13 @@ static void covers_text(struct buf *out, const struct plan_covers *covers)
 
 static void region_cost_text(struct buf *out, const struct region_cost *c)
 {
-    buf_printf(out,
-               "     launch %.2f, memory %.2f, compute %.2f, shared %.2f, latency %.2f us: %s; "
-               "%" PRId64 " blocks, %" PRId64 " an SM, %.2f waves\n",
-               c->launch_s * 1e6, c->memory_s * 1e6, c->compute_s * 1e6, c->shared_s * 1e6,
-               c->latency_s * 1e6, cost_limiter_name(c->limiter), c->blocks, c->blocks_per_sm,
-               c->waves);
+    buf_printf(
+        out,
+        "     launch %.2f + busy %.2f - carried by edges %.2f us; memory %.2f, compute %.2f, "
+        "shared %.2f, latency %.2f: %s; %" PRId64 " blocks, %" PRId64 " an SM, %.2f waves\n",
+        c->launch_s * 1e6, c->busy_s * 1e6, c->carried_s * 1e6, c->memory_s * 1e6,
+        c->compute_s * 1e6, c->shared_s * 1e6, c->latency_s * 1e6, cost_limiter_name(c->limiter),
+        c->blocks, c->blocks_per_sm, c->waves);
 }
 
 static void slack_text(struct buf *out, const struct limits *limits, size_t region)
@@ -279,14 +280,17 @@ static void terms_text(struct buf *out, const struct plan_view *view, const stru
     slack_text(out, &p->limits, OP_NONE);
 }
 
+/* A statement: terms and slack too. */
 static void ranked_text(struct buf *out, const struct plan_view *view, const struct plan_ranked *p,
-                        bool explain)
+                        struct str statement)
 {
     buf_printf(out, "  %10.2f us, %.3f of light speed  %.*s\n", p->cost.seconds * 1e6,
                view->sol.seconds / p->cost.seconds,
                STR_ARG(plan_summary(view->task.arena, p->plan, view->task.bound)));
-    if (explain)
-        terms_text(out, view, p);
+    if (statement.len == 0)
+        return;
+    buf_printf(out, "   %.*s\n", STR_ARG(statement));
+    terms_text(out, view, p);
 }
 
 static void best_text(struct buf *out, const struct plan_view *view, bool explain)
@@ -295,17 +299,18 @@ static void best_text(struct buf *out, const struct plan_view *view, bool explai
         buf_printf(out, "\nno plan is legal: %.*s\n", STR_ARG(view->why_none));
         return;
     }
-    buf_printf(out, "\nbest plans over all covers, by predicted time: %s (cuts)\n",
-               factor_claim_text(view->covers.result.claim));
+    buf_printf(out, "\nbest plans over all covers, by predicted time: %.*s (cuts)\n",
+               STR_ARG(plan_statement(view->task.arena, view, 0)));
     for (size_t i = 0; i < view->best_count; i++) {
         buf_printf(out, "%3zu", i + 1);
-        ranked_text(out, view, &view->best[i], explain);
+        ranked_text(out, view, &view->best[i],
+                    explain ? plan_statement(view->task.arena, view, i) : (struct str){0});
     }
     if (view->own == NULL) {
         buf_text(out, "the realiser writes none of them, nor another one: code is a model's\n");
     } else if (view->own != &view->best[0]) {
         buf_text(out, "code for these is a model's; the best that the realiser writes itself\n   ");
-        ranked_text(out, view, view->own, explain);
+        ranked_text(out, view, view->own, explain ? view->own_statement : (struct str){0});
     }
 }
 

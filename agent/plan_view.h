@@ -47,6 +47,7 @@ struct plan_view {
     const struct plan_ranked *best; /* whoever writes them */
     size_t best_count;
     const struct plan_ranked *own; /* the best that the realiser writes; NULL: none */
+    struct str own_statement;      /* as plan_statement's, among those */
     struct str why_none;           /* no plan is legal; then space and best are empty */
 };
 
@@ -56,6 +57,8 @@ enum { PLAN_BEST_MAX = 64, PLAN_REPORT_BYTES_MAX = 64 << 20 };
 
 bool plan_explore(const struct plan_task *task, size_t best, struct plan_view *out,
                   struct err *err) MUST_USE;
+/* What is proven of best[i]: "proven optimal", "proven number 3", "within 4.2 % of the optimum". */
+struct str plan_statement(struct arena *arena, const struct plan_view *view, size_t i);
 /* "64x64x16 tile, 4x4 a thread, 256 threads" of each region that has choices. */
 struct str plan_summary(struct arena *arena, const struct plan *plan, const struct bound_op *bound);
 struct str region_summary(struct arena *arena, const struct plan_region *region,

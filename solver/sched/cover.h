@@ -20,7 +20,8 @@ enum {
     COVER_WIDTH_MAX = 1 << 12, /* states of one number of statements done; the rest is dropped */
     COVER_STATES_MAX = 1 << 18,
     COVER_PAIRS_MAX = 1 << 24, /* entries of a factor graph's tables */
-    COVER_NARROW = 64          /* the width past COVER_STATES_MAX */
+    COVER_NARROW = 64,         /* the width past COVER_STATES_MAX */
+    COVER_CIRCLES_MAX = 256    /* of regions, forbidden one by one */
 };
 
 struct cover_choice {
@@ -162,5 +163,21 @@ bool cover_graph(struct arena *arena, const struct cover_problem *problem, struc
 bool cover_decode(struct arena *arena, const struct cover_problem *problem,
                   const struct cover_graph *graph, const struct factor_assignment *assignment,
                   struct cover *out);
+
+/*
+ * The best cover that a solver finds: while its assignment has a circle, that is forbidden and the
+ * graph solved again.  Claim and bound hold over all covers of the items.  False: there is none, or
+ * circles go on past COVER_CIRCLES_MAX.
+ */
+typedef void cover_graph_solver(struct arena *arena, const struct factor_graph *graph,
+                                const struct factor_options *options, struct factor_result *out);
+struct cover_graph_result {
+    struct factor_result result; /* of the last graph */
+    struct cover cover;
+    size_t circles; /* that were forbidden */
+};
+bool cover_graph_solve(struct arena *arena, const struct cover_problem *problem,
+                       const struct cover_graph *graph, cover_graph_solver *solve,
+                       const struct factor_options *options, struct cover_graph_result *out);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "base/panic.h"
 
-#include "solver/sched/cover.h"
+#include "solver/sched/cover_int.h"
 
 enum { SCRATCH_BYTES = 1 << 30 };
 
@@ -263,12 +263,13 @@ bool cover_graph(struct arena *arena, const struct cover_problem *problem, struc
 
 /* ---- back ---- */
 
-/* Ready ones first, of several the one with the first unit. */
+/* Ready ones first, of several the one with the first unit; false with what was placed where a
+ * circle is left. */
 static bool sort_picks(struct arena *arena, const struct cover_problem *p,
-                       const struct cover_pick *picks, size_t count, struct cover_pick *out)
+                       const struct cover_pick *picks, size_t count, bool *placed,
+                       struct cover_pick *out)
 {
     bool *done = arena_array(arena, bool, p->candidates->unit_count + 1);
-    bool *placed = arena_array(arena, bool, count + 1);
     for (size_t at = 0, begin = 0; at < count; at++) {
         size_t next = begin;
         for (; next < count; next++) {
@@ -291,21 +292,33 @@ static bool sort_picks(struct arena *arena, const struct cover_problem *p,
     return true;
 }
 
-bool cover_decode(struct arena *arena, const struct cover_problem *problem,
-                  const struct cover_graph *graph, const struct factor_assignment *assignment,
-                  struct cover *out)
+bool cover_decode_or_circle(struct arena *arena, const struct cover_problem *problem,
+                            const struct cover_graph *graph,
+                            const struct factor_assignment *assignment, struct cover *out,
+                            size_t *circle, size_t *length)
 {
     const size_t units = problem->candidates->unit_count;
     struct cover_pick *picks = arena_array(arena, struct cover_pick, units + 1);
     struct cover_pick *sorted = arena_array(arena, struct cover_pick, units + 1);
+    bool *placed = arena_array(arena, bool, units + 1);
     size_t count = 0;
     for (size_t u = 0; u < units; u++) {
         const struct cover_pick *pick = &graph->values[u][assignment->values[u]];
         if (problem->items[pick->item].candidate->units[0] == u)
             picks[count++] = *pick;
     }
-    if (!sort_picks(arena, problem, picks, count, sorted))
+    if (!sort_picks(arena, problem, picks, count, placed, sorted)) {
+        *length = cover_circle(arena, problem, picks, count, placed, circle);
         return false;
+    }
     *out = (struct cover){assignment->cost, sorted, count};
     return true;
+}
+
+bool cover_decode(struct arena *arena, const struct cover_problem *problem,
+                  const struct cover_graph *graph, const struct factor_assignment *assignment,
+                  struct cover *out)
+{
+    size_t *circle = arena_array(arena, size_t, problem->candidates->unit_count + 1), length;
+    return cover_decode_or_circle(arena, problem, graph, assignment, out, circle, &length);
 }

@@ -18,4 +18,18 @@ bool cover_kind(struct arena *arena, const struct cover_problem *problem,
 /* Numbers the items' ends of each tensor and asks cost_edge for all pairs. */
 void cover_hands(struct arena *arena, struct cover_problem *problem, struct cover_item *items);
 
+/* Items that read each other in a circle, of picks in no order: each of those that are not placed
+ * waits for one of them.  circle[] has room for all; how many. */
+size_t cover_circle(struct arena *arena, const struct cover_problem *problem,
+                    const struct cover_pick *picks, size_t count, const bool *placed,
+                    size_t *circle);
+/* One variable more in *graph: not all items of the circle are taken. */
+void cover_forbid(struct arena *arena, const struct cover_problem *problem, const size_t *circle,
+                  size_t count, struct cover_graph *graph);
+/* cover_decode, and the circle where there is none. */
+bool cover_decode_or_circle(struct arena *arena, const struct cover_problem *problem,
+                            const struct cover_graph *graph,
+                            const struct factor_assignment *assignment, struct cover *out,
+                            size_t *circle, size_t *length);
+
 #endif

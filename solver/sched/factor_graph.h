@@ -105,8 +105,8 @@ struct factor_counters {
     int64_t steps;      /* assignments tried, table entries, nodes, or decisions */
     int64_t removals;   /* of values, by propagation */
     int64_t backtracks; /* of the last descent */
-    int64_t restarts;
-    int64_t reused; /* columns of a chain that an equal earlier one answered */
+    int64_t restarts;   /* descents that ran out of backtracks before one found something */
+    int64_t reused;     /* columns of a chain that an equal earlier one answered */
     int64_t moves;  /* beside the steps: of entries in queues and lists, and walks between nodes */
     int64_t states; /* largest table that was needed, also when it was over the limit */
 };
@@ -157,7 +157,9 @@ void factor_bnb(struct arena *arena, const struct factor_graph *graph,
 /* The same order and bound, the best `beam_width` partial assignments at a time. */
 void factor_beam(struct arena *arena, const struct factor_graph *graph,
                  const struct factor_options *options, struct factor_result *out);
-/* Wave function collapse: least entropy first, arc consistency, conflict-directed backtracking. */
+/* Wave function collapse: least entropy first, arc consistency, conflict-directed backtracking;
+ * where most pairs are forbidden, with scores from the dual and some restarts without being asked.
+ */
 void factor_wfc(struct arena *arena, const struct factor_graph *graph,
                 const struct factor_options *options, struct factor_result *out);
 /* The exact solver that fits: chain, elimination, or branch and bound where tables grow too large;

@@ -130,15 +130,15 @@ void factor_beam_tree(struct arena *arena, const struct factor_graph *graph,
                       const struct factor_tree *tree, const struct factor_options *options,
                       struct factor_result *out);
 
-/* The graph that some passes of the dual leave.  False where numbers or tables are too large; no
- * domain is empty. */
+/* The graph that at most so many passes of the dual leave.  False where numbers or tables are too
+ * large; no domain is empty. */
 struct factor_reduced {
     struct factor_graph graph;
     bool possible;   /* else propagation left a variable without a value, and there is no graph */
     double rounding; /* how far a bound in it may be over one in the original */
     int64_t entries; /* of tables, read on the way */
 };
-bool factor_dual_reduce(struct arena *arena, const struct factor_graph *graph,
+bool factor_dual_reduce(struct arena *arena, const struct factor_graph *graph, int passes_max,
                         struct factor_reduced *out) MUST_USE;
 
 #endif

@@ -9,8 +9,11 @@
 
 #include <math.h>
 
+#include "base/buf.h"
 #include "base/num.h"
 #include "base/panic.h"
+
+enum { STATE_BYTES_MAX = 100 };
 
 /* clang-format off */
 static const struct hwwfc_tile default_tiles[] = {
@@ -56,6 +59,17 @@ struct hwwfc_state hwwfc_state(const struct hwwfc_tiles *tiles, size_t id)
         .tile = tiles->tiles[id / (HWWFC_LAYOUT_COUNT * HWWFC_MEMORY_COUNT)],
         .layout = (enum hwwfc_layout)(id / HWWFC_MEMORY_COUNT % HWWFC_LAYOUT_COUNT),
         .memory = (enum hwwfc_memory)(id % HWWFC_MEMORY_COUNT)};
+}
+
+struct str hwwfc_state_text(struct arena *arena, const struct hwwfc_state *state)
+{
+    static const char *const layouts[] = {"ROW_MAJOR", "COL_MAJOR", "BLOCK_TILED"};
+    static const char *const memories[] = {"SRAM", "DRAM"};
+    struct buf text;
+    buf_init(&text, arena, STATE_BYTES_MAX);
+    buf_printf(&text, "%lldx%lld %s %s", (long long)state->tile.m, (long long)state->tile.n,
+               layouts[state->layout], memories[state->memory]);
+    return buf_view(&text);
 }
 
 const char *hwwfc_type_name(enum hwwfc_type type)

@@ -92,6 +92,8 @@ const struct hwwfc_tiles *hwwfc_tiles_named(struct str name);
 size_t hwwfc_state_count(const struct hwwfc_tiles *tiles);
 struct hwwfc_state hwwfc_state(const struct hwwfc_tiles *tiles, size_t id);
 const char *hwwfc_type_name(enum hwwfc_type type);
+/* "64x64 ROW_MAJOR SRAM" */
+struct str hwwfc_state_text(struct arena *arena, const struct hwwfc_state *state);
 double hwwfc_multiplier(enum hwwfc_type type);
 
 /* The parts of a score. */
@@ -224,6 +226,21 @@ bool hwwfc_tiles_parse(struct arena *arena, const struct json *json, struct str 
 bool hwwfc_problem_parse(struct arena *arena, const struct json *layers,
                          const struct json *candidates, const struct hwwfc_spec *spec,
                          const struct hwwfc_tiles *tiles, struct hwwfc_problem *out,
+                         struct err *err) MUST_USE;
+/* Member `name` of the document's section: of "specs", "tile_sets", "workloads"; NULL = none. */
+const struct json *hwwfc_section(struct arena *arena, const struct json *document,
+                                 const char *section, struct str name);
+/* By name: the document's own set, else one of the original's; `at` is what names it. */
+bool hwwfc_tiles_find(struct arena *arena, const struct json *document, struct str name,
+                      const struct json *at, const struct hwwfc_tiles **out,
+                      struct err *err) MUST_USE;
+/* A workload or a fuzz case: members tile_set, layers, candidates (a list for each layer; without
+ * one, or "full", all states). */
+bool hwwfc_case_parse(struct arena *arena, const struct json *document, const struct json *at,
+                      const struct hwwfc_spec *spec, struct hwwfc_problem *out,
+                      struct err *err) MUST_USE;
+/* What a recorded run was asked for: threshold, transition_weight, max_backtracks. */
+bool hwwfc_options_parse(const struct json *json, struct hwwfc_options *out,
                          struct err *err) MUST_USE;
 bool hwwfc_type_parse(const struct json *value, enum hwwfc_type *out, struct err *err) MUST_USE;
 /* "M=256,N=512" as dims of `layer`; what `at` names is wrong otherwise. */

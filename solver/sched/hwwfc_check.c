@@ -127,16 +127,11 @@ void expect_states(struct checker *c, const struct json *at, const size_t *state
 void expect_states_text(struct checker *c, const struct json *at, const struct hwwfc_tiles *tiles,
                         const size_t *states, size_t count)
 {
-    static const char *const layouts[] = {"ROW_MAJOR", "COL_MAJOR", "BLOCK_TILED"};
-    static const char *const memories[] = {"SRAM", "DRAM"};
     if (!expect_count(c, at, count))
         return;
     for (size_t i = 0; i < count; i++) {
         struct hwwfc_state state = hwwfc_state(tiles, states[i]);
-        char text[80];
-        snprintf(text, sizeof(text), "%lldx%lld %s %s", (long long)state.tile.m,
-                 (long long)state.tile.n, layouts[state.layout], memories[state.memory]);
-        expect_text(c, &at->items[i], text);
+        expect_text(c, &at->items[i], hwwfc_state_text(c->scratch, &state).at);
     }
 }
 
@@ -157,21 +152,13 @@ size_t unique_states(const int64_t *states, size_t count)
 bool checker_tiles(struct checker *c, struct str name, const struct json *at,
                    const struct hwwfc_tiles **out, struct err *err)
 {
-    const struct json *sets = member(c->document, "tile_sets");
-    const struct json *own = sets == NULL ? NULL : member(sets, str_copy(c->arena, name));
-    if (own != NULL)
-        return hwwfc_tiles_parse(c->arena, own, name, out, err);
-    *out = hwwfc_tiles_named(name);
-    if (*out == NULL)
-        return json_fail(at, err, "there is no tile set %.*s", STR_ARG(name));
-    return true;
+    return hwwfc_tiles_find(c->arena, c->document, name, at, out, err);
 }
 
 bool checker_spec(struct checker *c, struct str name, const struct json *at,
                   const struct hwwfc_spec **out, struct err *err)
 {
-    const struct json *specs = member(c->document, "specs");
-    const struct json *own = specs == NULL ? NULL : member(specs, str_copy(c->arena, name));
+    const struct json *own = hwwfc_section(c->arena, c->document, "specs", name);
     if (own == NULL)
         return json_fail(at, err, "there is no spec %.*s", STR_ARG(name));
     return hwwfc_spec_parse(c->arena, own, out, err);
@@ -186,25 +173,15 @@ const char *layer_name(struct checker *c, const struct hwwfc_problem *problem, s
 
 static bool check_case(struct checker *c, const struct json *at, struct err *err)
 {
-    const struct json *spec_json, *layers, *candidates, *result;
+    const struct json *spec_json, *result;
     const struct hwwfc_spec *spec;
-    const struct hwwfc_tiles *tiles;
     struct hwwfc_problem problem;
     struct hwwfc_scores scores;
     struct hwwfc_run run;
-    struct str set;
-    if (!json_need_str(at, "tile_set", &set, err) ||
-        !json_need(at, "spec", JSON_OBJECT, &spec_json, err) ||
-        !json_need(at, "layers", JSON_ARRAY, &layers, err) ||
+    if (!json_need(at, "spec", JSON_OBJECT, &spec_json, err) ||
         !json_need(at, "result", JSON_OBJECT, &result, err) ||
-        !checker_tiles(c, set, at, &tiles, err) ||
-        !hwwfc_spec_parse(c->scratch, spec_json, &spec, err))
-        return false;
-    candidates = member(at, "candidates");
-    if (candidates != NULL && candidates->kind == JSON_STRING &&
-        str_equal(candidates->string, STR_LIT("full")))
-        candidates = NULL;
-    if (!hwwfc_problem_parse(c->scratch, layers, candidates, spec, tiles, &problem, err) ||
+        !hwwfc_spec_parse(c->scratch, spec_json, &spec, err) ||
+        !hwwfc_case_parse(c->scratch, c->document, at, spec, &problem, err) ||
         !hwwfc_scores(c->scratch, &problem, &scores, err) ||
         !check_run(c, &problem, &scores, result, &run, err))
         return false;

@@ -21,18 +21,12 @@ struct workload {
 static bool load(struct checker *c, struct str name, const struct hwwfc_spec *spec,
                  const struct json *at, struct workload *out, struct err *err)
 {
-    const struct json *workloads = member(c->document, "workloads"), *layers;
-    const struct hwwfc_tiles *tiles;
-    struct str set;
-    out->json = workloads == NULL ? NULL : member(workloads, str_copy(c->scratch, name));
+    out->json = hwwfc_section(c->scratch, c->document, "workloads", name);
     out->spec = spec;
     out->weight = hwwfc_weight(spec->sram_bytes);
     if (out->json == NULL)
         return json_fail(at, err, "there is no workload %.*s", STR_ARG(name));
-    return json_need_str(out->json, "tile_set", &set, err) &&
-           json_need(out->json, "layers", JSON_ARRAY, &layers, err) &&
-           checker_tiles(c, set, out->json, &tiles, err) &&
-           hwwfc_problem_parse(c->scratch, layers, NULL, spec, tiles, &out->problem, err) &&
+    return hwwfc_case_parse(c->scratch, c->document, out->json, spec, &out->problem, err) &&
            hwwfc_scores(c->scratch, &out->problem, &out->scores, err);
 }
 

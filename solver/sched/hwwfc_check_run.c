@@ -99,33 +99,15 @@ static void check_outcome(struct checker *c, const struct hwwfc_problem *problem
             check_pick(c, problem, &run->picks[i], &log->items[i]);
 }
 
-static bool parse_options(const struct json *ref, struct hwwfc_options *out, struct err *err)
-{
-    const struct json *threshold = member(ref, "threshold");
-    const struct json *weight = member(ref, "transition_weight");
-    *out = (struct hwwfc_options){.weight = -1, .log_entropy = member(ref, "entropy_log") != NULL};
-    if (threshold == NULL)
-        return json_fail(ref, err, "it has no threshold");
-    if (threshold->kind == JSON_STRING && str_equal(threshold->string, STR_LIT("auto")))
-        out->automatic = true;
-    else if (!json_number(threshold, &out->threshold, err))
-        return false;
-    if (weight != NULL && weight->kind != JSON_NULL) {
-        if (!json_number(weight, &out->weight, err))
-            return false;
-        if (!(out->weight >= 0))
-            return json_fail(weight, err, "expected a number that is not negative");
-    }
-    return json_need_int(ref, "max_backtracks", 0, INT32_MAX, &out->backtracks_max, err);
-}
-
 bool check_run(struct checker *c, const struct hwwfc_problem *problem,
                const struct hwwfc_scores *scores, const struct json *ref, struct hwwfc_run *run,
                struct err *err)
 {
     struct hwwfc_options options;
-    if (!parse_options(ref, &options, err) ||
-        !hwwfc_collapse(c->scratch, problem, scores, &options, run, err))
+    if (!hwwfc_options_parse(ref, &options, err))
+        return false;
+    options.log_entropy = member(ref, "entropy_log") != NULL;
+    if (!hwwfc_collapse(c->scratch, problem, scores, &options, run, err))
         return false;
     double weight = options.weight < 0 ? hwwfc_weight(problem->spec->sram_bytes) : options.weight;
     check_outcome(c, problem, run, ref);

@@ -218,3 +218,65 @@ bool hwwfc_problem_parse(struct arena *arena, const struct json *layers,
     *out = (struct hwwfc_problem){spec, tiles, parsed, layers->count, graph};
     return true;
 }
+
+/* ---- what documents hold ---- */
+
+const struct json *hwwfc_section(struct arena *arena, const struct json *document,
+                                 const char *section, struct str name)
+{
+    const struct json *all = json_get(document, section);
+    return all == NULL ? NULL : json_get(all, str_copy(arena, name));
+}
+
+bool hwwfc_tiles_find(struct arena *arena, const struct json *document, struct str name,
+                      const struct json *at, const struct hwwfc_tiles **out, struct err *err)
+{
+    const struct json *own = hwwfc_section(arena, document, "tile_sets", name);
+    const struct hwwfc_tiles *known = hwwfc_tiles_named(name);
+    if (own != NULL)
+        return hwwfc_tiles_parse(arena, own, name, out, err);
+    if (known == NULL)
+        return json_fail(at, err, "there is no tile set %.*s; known are default, large%s",
+                         STR_ARG(name),
+                         json_get(document, "tile_sets") == NULL ? "" : " and the document's own");
+    *out = known;
+    return true;
+}
+
+bool hwwfc_case_parse(struct arena *arena, const struct json *document, const struct json *at,
+                      const struct hwwfc_spec *spec, struct hwwfc_problem *out, struct err *err)
+{
+    const struct json *layers, *candidates = json_get(at, "candidates");
+    const struct hwwfc_tiles *tiles;
+    struct str set;
+    if (candidates != NULL && candidates->kind == JSON_STRING &&
+        str_equal(candidates->string, STR_LIT("full")))
+        candidates = NULL;
+    return json_need_str(at, "tile_set", &set, err) &&
+           json_need(at, "layers", JSON_ARRAY, &layers, err) &&
+           hwwfc_tiles_find(arena, document, set, at, &tiles, err) &&
+           hwwfc_problem_parse(arena, layers, candidates, spec, tiles, out, err);
+}
+
+bool hwwfc_options_parse(const struct json *json, struct hwwfc_options *out, struct err *err)
+{
+    const struct json *threshold = json_get(json, "threshold");
+    const struct json *weight = json_get(json, "transition_weight");
+    struct hwwfc_options options = {.weight = -1};
+    if (threshold == NULL)
+        return json_fail(json, err, "it has no threshold");
+    if (threshold->kind == JSON_STRING && str_equal(threshold->string, STR_LIT("auto")))
+        options.automatic = true;
+    else if (!json_number(threshold, &options.threshold, err))
+        return false;
+    if (weight != NULL && weight->kind != JSON_NULL) {
+        if (!json_number(weight, &options.weight, err))
+            return false;
+        if (!(options.weight >= 0))
+            return json_fail(weight, err, "expected a number that is not negative");
+    }
+    if (!json_need_int(json, "max_backtracks", 0, INT32_MAX, &options.backtracks_max, err))
+        return false;
+    *out = options;
+    return true;
+}

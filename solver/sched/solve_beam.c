@@ -14,6 +14,7 @@
 #include "solver/sched/factor_int.h"
 
 enum { BEAM_WIDTH = 64, BEAM_WIDTH_MAX = 1 << 16 };
+enum { PASSES_REDUCE = 64 }; /* TUNING: bench-solver's grids and random graphs */
 static const double rounding_share = 1e-9;
 
 struct partial {
@@ -209,7 +210,7 @@ void factor_beam(struct arena *arena, const struct factor_graph *graph,
     struct factor_tree tree;
     factor_tree(arena, graph, &tree);
     if (factor_tree_is_graph(graph, &tree) || tree.bound == INFINITY ||
-        !factor_dual_reduce(arena, graph, &reduced)) {
+        !factor_dual_reduce(arena, graph, PASSES_REDUCE, &reduced)) {
         factor_beam_tree(arena, graph, &tree, options, out);
         return;
     }

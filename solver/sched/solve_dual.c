@@ -18,7 +18,6 @@
 enum {
     FOUND_STEPS = 1 << 14,
     PASSES_ROOT = 400,
-    PASSES_REDUCE = 64,
     PASSES_NODE = 12,
     OFFER_PASSES = 16,
     REGION_MAX = 256
@@ -257,14 +256,14 @@ bool factor_dual_search(struct arena *arena, const struct factor_graph *graph,
     return true;
 }
 
-bool factor_dual_reduce(struct arena *arena, const struct factor_graph *graph,
+bool factor_dual_reduce(struct arena *arena, const struct factor_graph *graph, int passes_max,
                         struct factor_reduced *out)
 {
     struct dual d;
     *out = (struct factor_reduced){0};
     if (!dual_init(arena, graph, &d))
         return false;
-    for (int pass = 0; pass < PASSES_REDUCE; pass++) {
+    for (int pass = 0; pass < passes_max; pass++) {
         const double before = d.total;
         if (!dual_pass(&d, INFINITY))
             return true;

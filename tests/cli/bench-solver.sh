@@ -44,4 +44,14 @@ random >"$scratch/second"
 cmp -s "$scratch/first" "$scratch/second" || bad '--random differs from run to run'
 grep -q '"family":"all","gap_percent_mean":0.0,"gap_percent_p95":0.0,"gap_percent_worst":0.0,"graphs":24' \
     "$scratch/first" || bad 'the exact solver is not without a gap'
+
+# Covers of random ops: what a solver calls optimal is.
+"$PROGRAM" bench-solver --random 12 >"$scratch/out" 2>&1 || bad "--random exits with $?"
+grep -q '^peak memory of all of it: [1-9]' "$scratch/out" || bad 'no peak memory'
+"$PROGRAM" bench-solver --covers --brief --random 6 >"$scratch/out" 2>&1 || bad "--covers exits with $?"
+grep -q '^peak memory of all of it: [1-9]' "$scratch/out" || bad 'no peak memory'
+grep -q '^cuts  *6  *6  *6  *0  *0  *0.000 ' "$scratch/out" || bad 'dynamic programming over cuts is not optimal'
+grep -q '^wfc  *6  *0  *[1-6]  *0 ' "$scratch/out" || bad 'WFC finds no optimum, or claims one'
+tail -n 1 "$scratch/out" | grep -q '^[1-9][0-9]* claims of an optimum, 0 of them false$' ||
+    bad 'the last line does not count claims'
 exit $((failures > 0))

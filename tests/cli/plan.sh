@@ -98,6 +98,23 @@ plan 0 kernels/ops/*.json --table
 holds "$scratch/out" 'rescaled-accumulation'
 holds "$scratch/err" 'causal_attention: '
 
+# HW-WFC's choices instead of ours, for a spec and for documents of its own.
+mlp=kernels/ops/transformer_mlp.json
+plan 0 $mlp --preset hwwfc --machine a100 --shape M=512,E=512,F=1024
+holds "$scratch/out" "transformer_mlp on a100, HW-WFC's collapse: score "
+holds "$scratch/out" 'LINEAR         M=512 N=1024 K=512 : 128x128 ROW_MAJOR SRAM'
+plan 0 $softmax --preset hwwfc --explain
+holds "$scratch/out" 'bytes of working memory in SRAM'
+plan 0 tests/fuzz/corpus/hwwfc/fuzz.json --preset hwwfc
+holds "$scratch/out" '6 problems, 0 without a plan'
+plan 1 tests/golden/hwwfc/hw-wfc.json --preset hwwfc
+holds "$scratch/out" 'no plan, layer '
+[ "$(grep -c ", HW-WFC's collapse: " "$scratch/out")" -eq \
+    "$(sed -n 's/ problems.*//p' "$scratch/out")" ] || bad 'not a line for each case' "$scratch/out"
+plan 0 $mlp --preset hwwfc,threshold=auto,weight=0.1 --json
+holds "$scratch/out" '"transition_weight":0.1'
+holds "$scratch/out" '"claim":"heuristic"'
+
 # Wrong commands: what is wrong on stderr, nothing on stdout.
 wrong() { # TEXT ARGUMENT...
     text=$1
@@ -138,5 +155,11 @@ wrong 'no shape is given' $softmax --shape ';'
 wrong 'several specs go with --table' $softmax $matmul
 wrong '--table takes' $softmax $matmul --table --vary smem=8K..9K
 wrong '--best wants an integer from 1 to 64' $softmax --best 0
+wrong 'statement 0 (y): HW-WFC has no layer for it: a scan; plan it without --preset' \
+    kernels/ops/cumsum.json --preset hwwfc
+wrong 'known are a100, h100, rtx3060' $softmax --preset hwwfc --machine h200-sxm
+wrong '--preset "wfc" is none' $softmax --preset wfc
+wrong '--preset takes one file' $softmax --preset hwwfc --best 2
+wrong '--preset takes one file' $softmax $matmul --preset hwwfc
 
 [ "$failures" -eq 0 ]

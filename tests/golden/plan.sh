@@ -22,4 +22,5 @@ same softmax.txt kernels/ops/softmax.json --explain --best 1 --vary sm_count=64.
 same causal_attention.txt kernels/ops/causal_attention.json --explain --best 1 \
     --why-not '{"region": 0, "tile": {"i": 256, "d": 64}}'
 same layernorm.json kernels/ops/layernorm.json --json --best 1
+same hwwfc.txt kernels/ops/transformer_mlp.json --preset hwwfc --machine rtx3060 --explain
 exit $status

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/rng.h"
 
 #include "agent/bench_networks.h"
 #include "solver/sched/sched.h"
@@ -14,7 +15,16 @@
 #include "tests/integration/library.h"
 #include "tests/unit/solver/ir/plans.h"
 
-enum { OPS = 300, STMTS_MAX = 6, SIDE = 64, LARGE_SIDE = 4096, BEST = 4, COVERS_MAX = 1 << 16 };
+enum {
+    OPS = 300,
+    STMTS_MAX = 6,
+    SIDE = 64,
+    LARGE_SIDE = 4096,
+    BEST = 4,
+    COVERS_MAX = 1 << 16,
+    CIRCLE_OPS = 200,
+    CIRCLE_STMTS = 12
+};
 static const size_t arena_bytes_max = (size_t)4 << 30;
 static const double tolerance = 1e-9; /* relative */
 static const struct skeleton_limits limits = {.arch = "sm_90a", .threads_max = 1024};
@@ -189,8 +199,7 @@ static void check_cuts(struct arena *arena, const struct sample *sample, const s
     }
 }
 
-/* The graph forbids circles of two items alone, so its optimum may be no cover; then it is below.
- */
+/* How many circles had to be forbidden, of all solvers. */
 static size_t check_graph(struct arena *arena, const struct sample *sample, const struct oracle *o)
 {
     static const struct {
@@ -209,25 +218,89 @@ static size_t check_graph(struct arena *arena, const struct sample *sample, cons
     size_t circles = 0;
     assert_ok(cover_graph(arena, &sample->problem, &graph, &err));
     for (size_t i = 0; i < COUNT_OF(solvers); i++) {
-        struct factor_result result;
-        struct cover cover;
-        solvers[i].solve(arena, &graph.graph, &(struct factor_options){.best_count = 2}, &result);
-        if (result.claim == FACTOR_UNKNOWN)
-            continue;
-        assert_true(result.count > 0);
-        if (!cover_decode(arena, &sample->problem, &graph, &result.best[0], &cover)) {
-            assert_true(result.best[0].cost <= o->costs[0] * (1 + tolerance));
-            circles++;
+        struct cover_graph_result found;
+        const struct factor_result *result = &found.result;
+        if (!cover_graph_solve(arena, &sample->problem, &graph, solvers[i].solve,
+                               &(struct factor_options){.best_count = 2}, &found)) {
+            assert_int_equal(result->claim, FACTOR_UNKNOWN);
             continue;
         }
-        assert_true(near(result.best[0].cost,
-                         cover_cost(arena, &sample->problem, cover.picks, cover.count)));
-        if (solvers[i].exact ? !near(result.best[0].cost, o->costs[0])
-                             : result.best[0].cost < o->costs[0] * (1 - tolerance))
-            fail_msg("%s: %.17g, brute force %.17g", solvers[i].name, result.best[0].cost,
+        circles += found.circles;
+        assert_true(near(result->best[0].cost, cover_cost(arena, &sample->problem,
+                                                          found.cover.picks, found.cover.count)));
+        if (solvers[i].exact ? !near(result->best[0].cost, o->costs[0])
+                             : result->best[0].cost < o->costs[0] * (1 - tolerance))
+            fail_msg("%s: %.17g, brute force %.17g", solvers[i].name, result->best[0].cost,
                      o->costs[0]);
     }
     return circles;
+}
+
+/* Costs that make any regions of several statements the cheapest, those in circles too. */
+static void draw_costs(struct arena *arena, struct rng *rng, const struct cover_problem *problem,
+                       struct cover_graph *cover)
+{
+    struct factor_graph *graph = &cover->graph;
+    struct factor_variable *variables =
+        arena_array(arena, struct factor_variable, graph->variable_count);
+    memcpy(variables, graph->variables, graph->variable_count * sizeof(*variables));
+    for (size_t v = 0; v < graph->variable_count; v++) {
+        double *unary = arena_array(arena, double, variables[v].domain->count + 1);
+        for (size_t x = 0; x < variables[v].domain->count; x++)
+            unary[x] = rng_u32(rng) / 0x1p32 -
+                       (problem->items[cover->values[v][x].item].candidate->unit_count > 1 ? 1 : 0);
+        variables[v].unary = unary;
+    }
+    graph->variables = variables;
+}
+
+/* The first of the cheapest assignments that is a cover; false: none of them is. */
+static bool first_cover(struct arena *arena, const struct cover_problem *problem,
+                        const struct cover_graph *graph, double *out)
+{
+    struct factor_result all;
+    factor_eliminate(arena, &graph->graph, &(struct factor_options){.best_count = FACTOR_BEST_MAX},
+                     &all);
+    for (size_t i = 0; i < all.count; i++) {
+        struct cover cover;
+        *out = all.best[i].cost;
+        if (cover_decode(arena, problem, graph, &all.best[i], &cover))
+            return true;
+    }
+    return false;
+}
+
+/* A circle is forbidden and nothing else: the optimum is that of the covers without circles. */
+static void test_circles_are_forbidden(void **state UNUSED)
+{
+    size_t circular = 0;
+    struct rng rng;
+    rng_init(&rng, 7);
+    for (uint64_t seed = 0; seed < CIRCLE_OPS; seed++) {
+        struct arena arena;
+        struct sample sample;
+        struct cover_graph graph;
+        struct cover_graph_result found;
+        struct err err = {0};
+        double cost;
+        arena_init(&arena, arena_bytes_max);
+        prepare(&arena, parse(&arena, random_op_text(&arena, seed, CIRCLE_STMTS, SIDE)), "h200-sxm",
+                1, &sample);
+        assert_ok(cover_graph(&arena, &sample.problem, &graph, &err));
+        draw_costs(&arena, &rng, &sample.problem, &graph);
+        if (first_cover(&arena, &sample.problem, &graph, &cost)) {
+            assert_true(cover_graph_solve(&arena, &sample.problem, &graph, factor_solve,
+                                          &(struct factor_options){0}, &found));
+            assert_int_equal(found.result.claim, FACTOR_OPTIMAL);
+            if (!near(found.result.best[0].cost, cost))
+                fail_msg("seed %d: %.17g, the best cover %.17g", (int)seed,
+                         found.result.best[0].cost, cost);
+            circular += found.circles > 0;
+        }
+        arena_release(&arena);
+    }
+    printf("%zu of %d ops had a circle\n", circular, CIRCLE_OPS);
+    assert_true(circular > 0);
 }
 
 static void test_against_all_covers(void **state UNUSED)
@@ -479,6 +552,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_all_covers),
+        cmocka_unit_test(test_circles_are_forbidden),
         cmocka_unit_test(test_candidates_are_all_sets),
         cmocka_unit_test(test_networks),
         cmocka_unit_test(test_narrow_states_prove_a_bound),

@@ -66,6 +66,92 @@ static void test_best_is_exact(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* Terms add up to the cost, every limit that was looked at has its slack, and what is proven of
+ * each of the k is said. */
+static void assert_ranked_says_all(const struct json *plan, const char *statement)
+{
+    const struct json *regions = json_get(plan, "regions"), *edges = json_get(plan, "edges");
+    const struct json *slack = json_get(plan, "slack");
+    double sum = 0;
+
+    for (size_t r = 0; r < regions->count; r++) {
+        const struct json *region = &regions->items[r];
+        double most = 0;
+        static const char *const terms[] = {"memory_s", "compute_s", "shared_s", "latency_s"};
+
+        for (size_t i = 0; i < COUNT_OF(terms); i++)
+            most = fmax(most, json_get(region, terms[i])->real);
+        assert_true(json_get(region, "busy_s")->real >= most);
+        assert_true(fabs(json_get(region, "launch_s")->real + json_get(region, "busy_s")->real -
+                         json_get(region, "carried_s")->real - json_get(region, "seconds")->real) <
+                    1e-12);
+        sum += json_get(region, "seconds")->real;
+    }
+    for (size_t e = 0; e < edges->count; e++)
+        sum += edges->items[e].real;
+    assert_true(fabs(sum - json_get(plan, "seconds")->real) < 1e-12);
+    assert_true(slack->count >= regions->count * 6 + 1);
+    for (size_t i = 0; i < slack->count; i++) {
+        const struct json *line = &slack->items[i];
+
+        assert_true(json_get(line, "left")->integer >= 0);
+        assert_true(json_get(line, "left")->integer ==
+                    json_get(line, "most")->integer - json_get(line, "value")->integer);
+    }
+    assert_string_equal(json_get(plan, "statement")->string.at, statement);
+}
+
+static void test_each_plan_says_all(void **state UNUSED)
+{
+    static const char *const statements[] = {"proven optimal", "proven number 2",
+                                             "proven number 3"};
+    struct arena arena;
+    struct plan_view view;
+    struct plan_rewrites rewrites;
+    struct plan_report report = {.view = &view, .rewrites = &rewrites};
+    struct json_writer w;
+    const struct json *json;
+    struct buf text;
+    struct err err;
+
+    arena_init(&arena, ARENA_BYTES);
+    const struct plan_task task = task_named(&arena, "layernorm", "h200-sxm");
+    assert_ok(plan_explore(&task, COUNT_OF(statements), &view, &err));
+    assert_ok(plan_find_rewrites(&task, &rewrites, &err));
+    buf_init(&text, &arena, PLAN_REPORT_BYTES_MAX);
+    json_writer_init(&w, &text);
+    plan_report_json(&w, &report);
+    assert_ok(json_parse(&arena, buf_view(&text), "report", &json, &err));
+    const struct json *best = json_get(json, "best");
+    assert_int_equal(best->count, COUNT_OF(statements));
+    for (size_t i = 0; i < best->count; i++)
+        assert_ranked_says_all(&best->items[i], statements[i]);
+    arena_release(&arena);
+}
+
+/* Where the solver stopped, or candidates did, no optimum is claimed. */
+static void test_statements_are_honest(void **state UNUSED)
+{
+    struct arena arena;
+    struct plan_view view;
+    struct err err;
+
+    arena_init(&arena, ARENA_BYTES);
+    const struct plan_task task = task_named(&arena, "softmax", "h200-sxm");
+    assert_ok(plan_explore(&task, 2, &view, &err));
+    view.covers.candidates.stopped = "enough";
+    assert_string_equal(plan_statement(&arena, &view, 0).at,
+                        "proven optimal, among the regions that were generated");
+    view.covers.candidates.stopped = NULL;
+    view.covers.result.claim = FACTOR_WITHIN;
+    view.covers.result.bound = view.best[0].cost.seconds / 1.25;
+    assert_string_equal(plan_statement(&arena, &view, 0).at,
+                        "within 25.00 % of the optimum, proven");
+    view.covers.result.claim = FACTOR_HEURISTIC;
+    assert_string_equal(plan_statement(&arena, &view, 1).at, "heuristic");
+    arena_release(&arena);
+}
+
 static void test_why_not(void **state UNUSED)
 {
     static const struct {
@@ -351,10 +437,16 @@ static void test_no_plan(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_best_is_exact),    cmocka_unit_test(test_why_not),
-        cmocka_unit_test(test_best_ranks_first), cmocka_unit_test(test_bad_sketches),
-        cmocka_unit_test(test_flips_are_tight),  cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_no_plan),          cmocka_unit_test(test_share),
+        cmocka_unit_test(test_best_is_exact),
+        cmocka_unit_test(test_each_plan_says_all),
+        cmocka_unit_test(test_statements_are_honest),
+        cmocka_unit_test(test_why_not),
+        cmocka_unit_test(test_best_ranks_first),
+        cmocka_unit_test(test_bad_sketches),
+        cmocka_unit_test(test_flips_are_tight),
+        cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_no_plan),
+        cmocka_unit_test(test_share),
         cmocka_unit_test(test_share_texts),
     };
 
