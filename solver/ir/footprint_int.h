@@ -3,10 +3,24 @@
 
 #include "solver/ir/footprint.h"
 
-/* Shared by footprint.c and footprint_chain.c. */
+/* Shared by footprint.c, footprint_chain.c and footprint_scores.c. */
+
+struct scores; /* region.h */
+
+enum {
+    CHAIN_PAD_BYTES = 16, /* beside each row of a tile */
+    CHAIN_MMA_ROWS = 16,
+    CHAIN_MMA_COLUMNS = 8,
+    /* TUNING: guessed: addresses, indices and loop state beside what is named. */
+    CHAIN_REGISTERS = 40
+};
 
 int64_t footprint_times(int64_t a, int64_t b); /* INT64_MAX when it overflows */
 bool chain_footprint(struct arena *arena, const struct plan_region *region,
                      const struct bound_op *bound, struct footprint *out, const char **why);
+/* Of a factor in shared memory. */
+int64_t chain_element_bytes(const struct stmt *product, const struct plan_region *region);
+bool scores_footprint(const struct scores *scores, const struct plan_region *region,
+                      const struct bound_op *bound, struct footprint *out, const char **why);
 
 #endif
