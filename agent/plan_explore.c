@@ -102,6 +102,20 @@ static void tiles_text(struct buf *out, const struct plan_region *region, const 
         buf_printf(out, " %s, ", word);
 }
 
+/* How a block of a chain comes by a row of scores that it does not take in one step. */
+static void scores_text(struct buf *out, const struct plan_region *region,
+                        const struct footprint *footprint)
+{
+    if (footprint->passes > 1)
+        buf_text(out, "scores made twice, ");
+    if (footprint->held == 0)
+        return;
+    for (size_t i = 0; i < region->tile_count; i++)
+        if (region->tiles[i].step > 0 && region->tiles[i].step < region->tiles[i].block)
+            buf_printf(out, "scores held, %.*s in steps of %lld, ", STR_ARG(region->tiles[i].index),
+                       (long long)region->tiles[i].step);
+}
+
 struct str region_summary(struct arena *arena, const struct plan_region *region,
                           const struct bound_op *bound)
 {
@@ -119,6 +133,7 @@ struct str region_summary(struct arena *arena, const struct plan_region *region,
                        (long long)region->mma[1], (long long)region->mma[2]);
         if (region->depth > 1)
             buf_printf(&text, "%lld stages, ", (long long)region->depth);
+        scores_text(&text, region, &footprint);
     } else if (known && footprint.kind == FOOTPRINT_ROWS) {
         buf_printf(&text, "a row a %s, %s, %lld items, ", footprint.warp ? "warp" : "block",
                    footprint.streaming ? "streamed" : "held", (long long)footprint.items);

@@ -140,6 +140,16 @@ static void chain_traffic(const struct pricing *p)
                              through_l2 / cost_l2_rate(p->machine));
 }
 
+/* The part of an SM's cores that its blocks' warps keep busy: a warp begins 32 lanes a clock. */
+static double busy_share(const struct pricing *p)
+{
+    const struct footprint *f = &p->footprint;
+    int64_t blocks = num_ceil_div(f->blocks, p->machine->sm_count);
+    if (blocks > p->cost->blocks_per_sm)
+        blocks = p->cost->blocks_per_sm;
+    return fmin(1, (double)(blocks * f->threads) / cost_lanes(p->machine));
+}
+
 void cost_chain(struct pricing *p)
 {
     const struct footprint *f = &p->footprint;
@@ -149,7 +159,8 @@ void cost_chain(struct pricing *p)
     double steps = steps_of(f) * (double)f->passes;
     double turns = (double)(full * p->cost->blocks_per_sm + num_ceil_div(rest, m->sm_count));
     double waves = (double)(full + (rest > 0));
-    double issue = step_issue_clocks(p), shared = operand_clocks(p) + held_clocks(f);
+    double issue = step_issue_clocks(p) / busy_share(p),
+           shared = operand_clocks(p) + held_clocks(f);
     double stages = (double)num_ceil_div(f->extent[SIDE_K], f->block[SIDE_K]);
     double wait = stages * (f->depth > 1 ? cost_load_clocks / (double)f->depth : cost_load_clocks);
     chain_traffic(p);
