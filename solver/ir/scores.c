@@ -335,9 +335,10 @@ static enum kind kind_of_product(enum kind a, enum kind b)
     return a == KIND_AFFINE && b == KIND_AFFINE ? KIND_SQUARE : KIND_AFFINE;
 }
 
-static enum kind kind_of_quotient(enum kind a, enum kind b)
+/* Of integers it is rounded, and does not go through sums. */
+static enum kind kind_of_quotient(const struct expr *expr, enum kind a, enum kind b)
 {
-    if (b != KIND_ROW && !is_known(b))
+    if ((b != KIND_ROW && !is_known(b)) || !dtype_is_float(expr->dtype))
         return KIND_SPREAD;
     return kind_of_product(a, b);
 }
@@ -433,7 +434,7 @@ static enum kind kind_of_operation(const struct expr *expr, const enum kind *arg
     case EXPR_MUL:
         return kind_of_product(args[0], args[1]);
     case EXPR_DIV:
-        return kind_of_quotient(args[0], args[1]);
+        return kind_of_quotient(expr, args[0], args[1]);
     case EXPR_WHERE:
         return kind_of_choice(expr, args);
     }
