@@ -409,7 +409,7 @@ static enum kind kind_of_read(struct score_scan *scan, const struct expr *read)
         return kind_of_subscripts(scan, read);
     if (!scan->done[read->tensor])
         return bad(scan, "it reads what comes later");
-    bool own = read->pad == NULL;
+    bool own = true;
     for (size_t i = 0; i < read->rank; i++)
         own &= read->subs[i]->op == EXPR_INDEX &&
                scan->axis[read->subs[i]->loop] == scan->axes[read->tensor][i];
@@ -473,17 +473,12 @@ static bool is_scan(const struct stmt *stmt)
     return false;
 }
 
+/* Free loops are all of the row: then reduced ones, as many as the index has, are the index. */
 static bool goes_along(const struct score_scan *scan, const struct stmt *stmt)
 {
-    const struct scores *s = scan->scores;
     bool elements;
-    if (stmt->loop_count - stmt->free_count != s->loop_count[TILE_N] ||
-        !spans(scan, stmt, &elements) || elements)
-        return false;
-    for (size_t i = stmt->free_count; i < stmt->loop_count; i++)
-        if (!scan->inner[scan->axis[i]])
-            return false;
-    return true;
+    return stmt->loop_count - stmt->free_count == scan->scores->loop_count[TILE_N] &&
+           spans(scan, stmt, &elements) && !elements;
 }
 
 /* Numbers that a row keeps of it from step to step. */

@@ -12,7 +12,7 @@ enum { SCORES_TEXT_BYTES = 1 << 16 };
  * spaces (f32, or "name:i64"); the body, statements apart by ';'. */
 struct scores_case {
     const char *name, *body, *outputs;
-    bool batch, online, moments, again;
+    bool batch, square /* N is M */, online, moments, again;
     size_t states;
 };
 
@@ -60,6 +60,15 @@ static const struct scores_case scores_zoo[] = {
      SCORES_PRODUCT ";mx[m] = max(n) c[m,n];s[m] = sum(n) exp((c[m,n] - mx[m]) / 1);"
                     "p[m] = sum(n) (n == t[m] ? c[m,n] : 0.0);u[m] = mx[m] + log(s[m]) - p[m]",
      "u[M]", .online = true, .states = 4},
+    {"weights masked by zeros, their exponent and its maximum written differently",
+     SCORES_PRODUCT ";mx[m] = max(n) c[m,n] * 0.5;"
+                    "e[m,n] = n <= m ? exp(0.5 * c[m,n] - mx[m]) : 0.0;s[m] = sum(n) e[m,n];"
+                    "u[m] = mx[m] + log(s[m])",
+     "u[M]", .online = true, .states = 3},
+    {"a factor of the row, both sides equally long",
+     "c[n,m] = sum(k) B[n,k] * A[m,k];r[m:M] = f32(m) * 0.5;a[m] = max(n) c[n,m];"
+     "y[m,n] = c[n,m] * r[m] - a[m]",
+     "y[M,M]", .square = true, .again = true, .states = 1},
     {"entropy of a softmax",
      SCORES_PRODUCT ";mx[m] = max(n) c[m,n];e[m,n] = exp(c[m,n] - mx[m]);s[m] = sum(n) e[m,n];"
                     "l[m,n] = c[m,n] - mx[m] - log(s[m]);p[m,n] = e[m,n] / s[m];"
@@ -110,7 +119,7 @@ static inline const struct op *scores_op(struct arena *arena, const struct score
              "\"N\":[1,65536],\"K\":[1,8192]},\"tensors\":[");
     scores_tensor(&text, "A", "input", "f32", c->batch ? "Z,M,K" : "M,K", "");
     buf_char(&text, ',');
-    scores_tensor(&text, "B", "input", "f32", c->batch ? "Z,N,K" : "N,K", "");
+    scores_tensor(&text, "B", "input", "f32", c->batch ? "Z,N,K" : c->square ? "M,K" : "N,K", "");
     if (strstr(c->body, "t[m]") != NULL && strstr(c->body, "t[m] =") == NULL) {
         buf_char(&text, ',');
         scores_tensor(&text, "t", "input", "i64", "M",
