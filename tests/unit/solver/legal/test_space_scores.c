@@ -167,8 +167,16 @@ static void test_plans_that_are_none(void **state UNUSED)
     assert_false(footprint_of(&arena, &region, bound, &f, &why));
     assert_string_equal(why, "its row is written along the shared index, but neither held in a "
                              "block nor made again");
+    static const struct plan_tile steps[] = {
+        {{"m", 1}, 64, 4, 0}, {{"n", 1}, 64, 4, 0}, {{"k", 1}, 32, 1, 32}};
     region = kinds.made[0].region;
-    region.tile_count = 2;
+    region.depth = 3; /* both factors three times, as K is not whole; then the rows' once */
+    assert_int_equal(footprint(&arena, bound, &region).shared_bytes, 3 * 4 * (64 + 64) * (32 + 4));
+    region = kinds.made[1].region;
+    region.depth = 3;
+    assert_int_equal(footprint(&arena, bound, &region).shared_bytes, 4 * 4 * 64 * (64 + 4));
+    region.tiles = steps;
+    assert_false(footprint_of(&arena, &region, bound, &f, &why));
     assert_false(footprint_of(&arena, &region, bound, &f, &why));
     assert_string_equal(why,
                         "a side of the scores has no tile, or the shared or the summed index no "
@@ -202,7 +210,8 @@ struct walk {
     const struct bound_op *bound;
     size_t legal, seen, over[LIMIT_COUNT];
     size_t one_step, held,
-        twice; /* legal ones whose row stays in registers, in shared memory, not */
+        twice;     /* legal ones whose row stays in registers, in shared memory, not */
+    size_t staged; /* along K */
     bool mma, deep;
     int64_t shared_most;
 };
@@ -221,6 +230,7 @@ static void look(void *context, const struct plan_region *choice, const struct l
     walk->deep |= choice->depth > 1;
     walk->twice += f.passes == 2;
     walk->held += f.held > 0;
+    walk->staged += f.block[SIDE_K] < f.extent[SIDE_K];
     walk->one_step += f.passes == 1 && f.held == 0;
     if (f.passes == 1 && f.held == 0)
         assert_true(f.block[SIDE_N] >= f.extent[SIDE_N]);
@@ -247,7 +257,7 @@ static void test_choices(void **state UNUSED)
     const struct walk twice = walk_on(&arena, bound, "f32", 0, large);
     const struct walk held = walk_on(&arena, bound, "f32", 2, large);
     const struct walk on_small = walk_on(&arena, bound, "f32", 2, small);
-    assert_true(twice.legal > 0 && twice.twice == twice.legal);
+    assert_true(twice.legal > 0 && twice.twice == twice.legal && twice.staged == twice.legal);
     assert_true(held.held > 0 && held.one_step > 0 && held.twice == 0);
     /* the skeleton's own, where it is not legal, is tried again among the others */
     assert_int_equal(on_small.seen, held.seen + 1);
@@ -256,10 +266,31 @@ static void test_choices(void **state UNUSED)
     assert_true(held.shared_most <= large->shared_bytes_per_block_optin);
     assert_true(held.deep && !held.mma);
     assert_int_equal(held.over[LIMIT_KERNEL] + twice.over[LIMIT_KERNEL], 0);
+    /* Threads of a row that no warp holds: 64 or 128 of them, of 10, 10 and 6 numbers of rows that
+     * make at most 1,024 threads, at each of 3 depths and of 2 stages of K. */
+    assert_int_equal(twice.over[LIMIT_TILE_REST], 2 * 3 * (10 + 10 + 6));
     const struct walk cores = walk_on(&arena, bound, "tf32", 2, large);
     assert_true(cores.mma && cores.over[LIMIT_KERNEL] == 0);
     /* a warp's 16 rows of 512 scores take more registers than a thread has */
     assert_true(cores.over[LIMIT_REGISTERS] > held.over[LIMIT_REGISTERS]);
+    arena_release(&arena);
+}
+
+/* A step that is not shorter than the index would hold the row, under a guard that does not say so.
+ */
+static void test_short_index(void **state UNUSED)
+{
+    struct arena arena;
+    struct formula_env dims;
+    const struct bound_op *bound;
+    struct err err = {0};
+    arena_init(&arena, (size_t)2 << 30);
+    const struct op *op = zoo(&arena, "softmax")->op;
+    assert_ok(op_parse_dims(&arena, op, STR_LIT("Z=1 M=8192 N=100 K=64"), &dims, &err));
+    assert_ok(op_bind(&arena, op, &dims, &bound, &err));
+    const struct machine *large = plans_machine(&arena, "h200-sxm");
+    const struct walk twice = walk_on(&arena, bound, "f32", 0, large);
+    assert_true(twice.legal > 0 && twice.twice == twice.legal);
     arena_release(&arena);
 }
 
@@ -309,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_plans_that_are_none),
         cmocka_unit_test(test_other_shape),
         cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_short_index),
         cmocka_unit_test(test_space),
         cmocka_unit_test(test_zoo),
     };
