@@ -97,23 +97,62 @@ static void test_passes(void **state UNUSED)
  * staged rows in each step. */
 static void test_rereads(void **state UNUSED)
 {
-    const double m = 65536, n = 32768, k = 4096;
+    const double m = 65536, n = 65536, k = 1024, once = m * k + n * k + m, steps = n / SIDE;
     struct arena arena;
     struct sample s;
     arena_init(&arena, ARENA_BYTES);
     struct machine small = *plans_machine(&arena, "h200-sxm"), large;
-    small.dram_bytes_per_s /= 10; /* so that L2's own rate is not what counts */
+    small.dram_bytes_per_s = 1e9; /* so that L2's own rate is not what counts */
     large = small;
     large.l2_bytes = INT64_C(1) << 40;
-    sample_of(&s, &arena, "log of the sum of exponentials", "Z=1 M=65536 N=32768 K=4096");
-    const struct region_cost far = cost_of(&s, &s.made[STEPS], &small);
-    const struct region_cost near = cost_of(&s, &s.made[STEPS], &large);
-    const double at_once = (double)(small.sm_count * far.blocks_per_sm);
-    const double sets = m / SIDE / at_once, steps = n / SIDE;
-    const double again = 4 * (n * k * (sets - 1) + m * k * (steps - 1));
-    assert_true(sets > 1 && far.memory_s > near.memory_s);
-    assert_true(far.memory_s * small.dram_bytes_per_s >= again);
-    assert_true(far.memory_s * small.dram_bytes_per_s <= 2 * (again + 4 * (m * k + n * k + m)));
+    sample_of(&s, &arena, "log of the sum of exponentials", "Z=1 M=65536 N=65536 K=1024");
+    for (int mode = STEPS; mode <= WHOLE_SUM; mode++) {
+        const struct region_cost far = cost_of(&s, &s.made[mode], &small);
+        const struct region_cost near = cost_of(&s, &s.made[mode], &large);
+        const double sets = m / SIDE / (double)(small.sm_count * far.blocks_per_sm);
+        const double rows = mode == STEPS ? m * k * (steps - 1) : 0;
+        assert_true(sets > 1);
+        assert_near(far.memory_s / near.memory_s, 1 + (n * k * (sets - 1) + rows) / once, 1e-9);
+    }
+    arena_release(&arena);
+}
+
+/* Where K is not whole, each step brings the rows' factor too, and waits for each stage. */
+static void test_stages(void **state UNUSED)
+{
+    struct arena arena;
+    struct sample s;
+    arena_init(&arena, ARENA_BYTES);
+    const struct machine *h200 = plans_machine(&arena, "h200-sxm");
+    const double lanes =
+        h200->rates[MACHINE_RATE_F32] / (2 * (double)h200->sm_count * h200->clock_hz);
+    const double steps = 512 / SIDE, clock = h200->clock_hz, moved = SIDE * 64 * 20;
+    sample_of(&s, &arena, "log of the sum of exponentials", "Z=1 M=8192 N=512 K=64");
+    const struct region_cost staged = cost_of(&s, &s.made[STEPS], h200);
+    const struct region_cost whole = cost_of(&s, &s.made[WHOLE_SUM], h200);
+    assert_true(staged.waves <= 1 && whole.waves <= 1);
+    assert_near((staged.compute_s - whole.compute_s) * clock, steps * moved / lanes, 1e-9);
+    const double wait = staged.latency_s - (staged.compute_s - staged.shared_s);
+    assert_near(wait, 2 * (whole.latency_s - (whole.compute_s - whole.shared_s)), 1e-9);
+    arena_release(&arena);
+}
+
+/* Each warp of tensor cores reads the tile of the step, and its own 16 rows. */
+static void test_tensor_cores(void **state UNUSED)
+{
+    struct arena arena;
+    struct sample s;
+    arena_init(&arena, ARENA_BYTES);
+    const struct machine *h200 = plans_machine(&arena, "h200-sxm");
+    sample_of(&s, &arena, "log of the sum of exponentials", "Z=1 M=8192 N=512 K=64");
+    struct region_skeleton cores = s.made[WHOLE_SUM];
+    cores.region.precision = COMPUTE_TF32;
+    cores.region.mma[0] = 16;
+    cores.region.mma[1] = cores.region.mma[2] = 8;
+    cores.region.threads[0] = 128;
+    const double words = 4 * (SIDE * 64 + 16 * 64);
+    assert_near(cost_of(&s, &cores, h200).shared_s * h200->clock_hz, 512 / SIDE * words * 4 / 128,
+                1e-9);
     arena_release(&arena);
 }
 
@@ -149,10 +188,9 @@ static void test_few_warps(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_traffic),
-        cmocka_unit_test(test_passes),
-        cmocka_unit_test(test_rereads),
-        cmocka_unit_test(test_few_warps),
+        cmocka_unit_test(test_traffic),      cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_rereads),      cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_tensor_cores), cmocka_unit_test(test_few_warps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
