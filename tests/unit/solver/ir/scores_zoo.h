@@ -1,6 +1,8 @@
 #ifndef TESTS_UNIT_SOLVER_IR_SCORES_ZOO_H
 #define TESTS_UNIT_SOLVER_IR_SCORES_ZOO_H
 
+#include <string.h>
+
 #include "tests/unit/solver/ir/plans.h"
 
 /* Specs of one product and row statistics of it, plain and disguised. */
