@@ -571,11 +571,12 @@ static void test_nan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_data),          cmocka_unit_test(test_smallest_form),
-        cmocka_unit_test(test_plan_demands),  cmocka_unit_test(test_direction),
-        cmocka_unit_test(test_budget),        cmocka_unit_test(test_budget_error),
-        cmocka_unit_test(test_source_window), cmocka_unit_test(test_examples),
-        cmocka_unit_test(test_language),      cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_data),         cmocka_unit_test(test_smallest_form),
+        cmocka_unit_test(test_plan_demands), cmocka_unit_test(test_direction),
+        cmocka_unit_test(test_chains),       cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_budget_error), cmocka_unit_test(test_source_window),
+        cmocka_unit_test(test_examples),     cmocka_unit_test(test_language),
+        cmocka_unit_test(test_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
