@@ -330,6 +330,55 @@ static void test_zoo(void **state UNUSED)
     }
 }
 
+/* Candidates grow to all of its statements. */
+static void test_candidates(void **state UNUSED)
+{
+    for (size_t i = 0; i < COUNT_OF(scores_zoo); i++) {
+        struct arena arena;
+        struct structures structures;
+        struct candidates candidates;
+        bool whole = false;
+        arena_init(&arena, ARENA_BYTES);
+        const struct bound_op *bound = scores_bound(&arena, &scores_zoo[i]);
+        structure_of(&arena, bound, NULL, &structures);
+        candidates_find(&arena, bound, NULL, &skeleton_limits, &structures, &candidates);
+        for (size_t k = 0; k < candidates.count; k++)
+            whole |= candidates.items[k].stmt_count == bound->op->stmt_count;
+        if (!whole)
+            fail_msg("%s: no candidate has all of it", scores_zoo[i].name);
+        arena_release(&arena);
+    }
+}
+
+/* Which reads of a product may share its region: those that its row has, whatever their order. */
+static void test_compositions(void **state UNUSED)
+{
+    static const struct {
+        struct scores_case spec;
+        bool allowed; /* statement 0 with 1 */
+    } cases[] = {
+        {{.body = SCORES_PRODUCT ";u[m] = c[m,t[m]]", .outputs = "u[M]"}, true},
+        {{.body = SCORES_PRODUCT ";u[m] = c[m,t[m]] + c[m,0]", .outputs = "u[M]"}, false},
+        {{.body = SCORES_PRODUCT ";u[m] = sum(n) g[n] * c[m,t[m]]", .outputs = "u[M]"}, false},
+        {{.body = SCORES_PRODUCT ";y[n,m] = c[m,n] * 2.0", .outputs = "y[N,M]"}, true},
+        {{.body = SCORES_PRODUCT ";v[n] = max(m) c[m,n]", .outputs = "v[N]"}, true},
+        {{.body = "c[m,n] = A[m,0] * B[n,0];y[n,m] = c[m,n] * 2.0", .outputs = "y[N,M]"}, true},
+        {{.body = "c[m,n] = A[m,0] * B[n,0];v[n] = max(m) c[m,n]", .outputs = "v[N]"}, false},
+        {{.body = "c[m,n] = A[m,0] * B[n,0];u[m] = c[m,t[m]]", .outputs = "u[M]"}, false},
+        {{.body = "c[m,n] = max(k) A[m,k] * B[n,k];y[n,m] = c[m,n]", .outputs = "y[N,M]"}, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        struct structures found;
+        arena_init(&arena, ARENA_BYTES);
+        structure_of(&arena, scores_bound(&arena, &cases[i].spec), NULL, &found);
+        assert_int_equal(found.composition_count, 1);
+        if (found.compositions[0].allowed != cases[i].allowed)
+            fail_msg("%s: %s", cases[i].spec.body, found.compositions[0].text.at);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +392,8 @@ int main(void)
         cmocka_unit_test(test_short_index),
         cmocka_unit_test(test_space),
         cmocka_unit_test(test_zoo),
+        cmocka_unit_test(test_candidates),
+        cmocka_unit_test(test_compositions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
