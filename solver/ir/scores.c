@@ -16,7 +16,8 @@
  *   square   affine times affine: their sum is made of means and second moments, merged by Chan's
  *            rule, so that nothing cancels
  *   spread   any other value at an element that needs the finished row
- * Sums take all but spread, other reductions scores and row values.
+ * Sums take all but spread, other reductions scores and row values.  A reduction may end where an
+ * index of its row says (a triangular mask): it leaves terms out, whatever step they are in.
  *
  * Invariant: a row's values are right after one pass along the index; what is stored along the
  * index, never a score, follows from a second pass, or from scores that the block still has.
@@ -49,6 +50,12 @@ struct view {
     const size_t *axes;
 };
 
+/* How far along the index a reduction goes: all of it, or by an axis of its row. */
+struct reach {
+    enum range_bound bound;
+    size_t along, axis; /* of the index, of the row */
+};
+
 struct score_scan {
     struct arena *arena;
     struct scores *scores;
@@ -61,6 +68,8 @@ struct score_scan {
     bool inner[OP_LOOPS_MAX]; /* by axis: of the shared index */
     size_t *axis;             /* by loop of the statement at hand; OP_NONE: not known yet */
     bool reduces;             /* some statistic goes along the index */
+    struct reach *reach;      /* by tensor: of maxima */
+    struct reach weights;     /* of the maximum that weights follow */
     size_t steps;
     const char *why;
 };
@@ -277,6 +286,19 @@ static struct view unscaled(const struct score_scan *scan, struct view v)
     }
 }
 
+static bool reaches_equal(struct reach a, struct reach b)
+{
+    return a.bound == b.bound && a.along == b.along && a.axis == b.axis;
+}
+
+/* All weights of a group follow maxima of one reach, so that sums of it alone take them. */
+static bool weights_reach(struct score_scan *scan, struct reach reach)
+{
+    if (!scan->scores->online)
+        scan->weights = reach;
+    return reaches_equal(scan->weights, reach);
+}
+
 /* exp(x - max x), or of a positive multiple. */
 static bool is_weight(struct score_scan *scan, const struct expr *expr)
 {
@@ -288,7 +310,8 @@ static bool is_weight(struct score_scan *scan, const struct expr *expr)
     if (most.expr->op != EXPR_READ || !scan->produced[most.expr->tensor] ||
         scan->maximum[most.expr->tensor].expr == NULL)
         return false;
-    return views_equal(scan, scan->maximum[most.expr->tensor], x);
+    return views_equal(scan, scan->maximum[most.expr->tensor], x) &&
+           weights_reach(scan, scan->reach[most.expr->tensor]);
 }
 
 /* ---- arithmetic ---- */
@@ -465,12 +488,20 @@ static enum kind kind_of(struct score_scan *scan, const struct expr *expr)
 
 /* ---- statements ---- */
 
-static bool is_scan(const struct stmt *stmt)
+/* False when it ends where another element of the index says: then each has a result of its own. */
+static bool find_reach(const struct score_scan *scan, const struct stmt *stmt, struct reach *out)
 {
-    for (size_t i = 0; i < stmt->loop_count; i++)
-        if (stmt->loops[i].bound != RANGE_FULL)
-            return true;
-    return false;
+    *out = (struct reach){RANGE_FULL, OP_NONE, OP_NONE};
+    for (size_t i = 0; i < stmt->loop_count; i++) {
+        const struct loop *loop = &stmt->loops[i];
+        if (loop->bound == RANGE_FULL)
+            continue;
+        const size_t axis = scan->axis[loop->bound_loop];
+        if (out->bound != RANGE_FULL || axis == OP_NONE || scan->inner[axis])
+            return false;
+        *out = (struct reach){loop->bound, scan->axis[i], axis};
+    }
+    return true;
 }
 
 /* Free loops are all of the row: then reduced ones, as many as the index has, are the index. */
@@ -488,19 +519,33 @@ static size_t states_of(const struct stmt *stmt, enum kind kind)
     return pair || kind == KIND_SQUARE ? 2 : 1;
 }
 
+/* Of the terms of a reduction: whether steps of it can be merged. */
+static bool merges(struct score_scan *scan, const struct stmt *stmt, enum kind kind,
+                   struct reach reach)
+{
+    if (kind == KIND_SPREAD || (kind > KIND_ROW && stmt->reduce != REDUCE_SUM))
+        scan->why = "no merging of steps gives it: it reduces what only a finished row has";
+    else if (is_weighted(kind) && !reaches_equal(reach, scan->weights))
+        scan->why = "no merging of steps gives it: it goes beyond what its weights' maximum is of";
+    else
+        return true;
+    return false;
+}
+
 static enum kind kind_of_reduction(struct score_scan *scan, const struct stmt *stmt)
 {
-    if (is_scan(stmt))
+    struct reach reach;
+    const bool bound = bind_loops(scan, stmt);
+    if (!find_reach(scan, stmt, &reach))
         return bad(scan, "it is a scan: an element of it needs its row in order");
-    if (!bind_loops(scan, stmt) || !goes_along(scan, stmt))
+    if (!bound || !goes_along(scan, stmt))
         return bad(scan, "its reduction goes along another index than a side of the product");
     const enum kind kind = kind_of(scan, stmt->value);
-    if (kind == KIND_BAD)
-        return kind;
-    if (kind == KIND_SPREAD || (kind > KIND_ROW && stmt->reduce != REDUCE_SUM))
-        return bad(scan, "no merging of steps gives it: it reduces what only a finished row has");
+    if (kind == KIND_BAD || !merges(scan, stmt, kind, reach))
+        return KIND_BAD;
     if (stmt->reduce == REDUCE_MAX)
         scan->maximum[stmt->target] = (struct view){stmt->value, scan->axis};
+    scan->reach[stmt->target] = reach;
     scan->scores->moments |= kind == KIND_SQUARE;
     scan->scores->states += states_of(stmt, kind);
     scan->reduces = true;
@@ -597,6 +642,7 @@ static struct attempt attempt(struct arena *arena, struct scores *scores, const 
                               .of = arena_array(arena, enum kind, tensors),
                               .maximum = arena_array(arena, struct view, tensors),
                               .map = arena_array(arena, struct view, tensors),
+                              .reach = arena_array(arena, struct reach, tensors),
                               .axes = arena_array(arena, const size_t *, tensors)};
     for (size_t i = 0; i < scores->loop_count[TILE_N]; i++)
         scan.inner[scores->loops[TILE_N][i]] = true;

@@ -71,6 +71,11 @@ static const struct scores_case scores_zoo[] = {
      "c[n,m] = sum(k) B[n,k] * A[m,k];r[m:M] = f32(m) * 0.5;a[m] = max(n) c[n,m];"
      "y[m,n] = c[n,m] * r[m] - a[m]",
      "y[M,M]", .square = true, .again = true, .states = 1},
+    {"a triangular softmax, by where its reductions end",
+     "c[m,n] = sum(k) A[m,k] * B[n,k];mx[m] = max(n <= m) c[m,n];"
+     "e[m,n] = exp(c[m,n] - mx[m]);s[m] = sum(n <= m) e[m,n];"
+     "y[m,n] = n <= m ? e[m,n] / s[m] : 0.0",
+     "y[M,M]", .square = true, .online = true, .again = true, .states = 3},
     {"entropy of a softmax",
      SCORES_PRODUCT ";mx[m] = max(n) c[m,n];e[m,n] = exp(c[m,n] - mx[m]);s[m] = sum(n) e[m,n];"
                     "l[m,n] = c[m,n] - mx[m] - log(s[m]);p[m,n] = e[m,n] / s[m];"

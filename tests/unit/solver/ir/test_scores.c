@@ -50,6 +50,16 @@ static const struct {
 } look_alikes[] = {
     {"a running sum between", SCORES_PRODUCT ";p[m,n:N] = sum(j <= n) c[m,j];u[m] = max(n) p[m,n]",
      "u[M]", "it is a scan: an element of it needs its row in order: p[m,n:N]"},
+    {"a sum of weights beyond what their maximum is of",
+     SCORES_PRODUCT ";s[m] = max(n:N < m) c[m,n];u[m] = sum(n) exp(c[m,n] - s[m])", "u[M]",
+     "no merging of steps gives it: it goes beyond what its weights' maximum is of: u[m]"},
+    {"weights of maxima that end elsewhere",
+     SCORES_PRODUCT ";s[m] = max(n:N < m) c[m,n];r[m] = max(n:N <= m) c[m,n];"
+                    "u[m] = sum(n:N < m) exp(c[m,n] - s[m]) + exp(c[m,n] - r[m])",
+     "u[M]", "no merging of steps gives it"},
+    {"a sum that ends where the index says",
+     SCORES_PRODUCT ";u[m] = max(n) c[m,n];p[m,n:N] = max(j:N > n) c[m,j]", "u[M] p[M,N]",
+     "it is a scan: an element of it needs its row in order: p[m,n]"},
     {"step by step",
      SCORES_PRODUCT ";seq n : N { h[n,m] = pad(h[n - 1,m], f32(0)) + c[m,n] };u[m] = "
                     "max(n) h[n,m]",
