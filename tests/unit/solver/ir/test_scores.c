@@ -53,10 +53,19 @@ static const struct {
     {"a sum of weights beyond what their maximum is of",
      SCORES_PRODUCT ";s[m] = max(n:N < m) c[m,n];u[m] = sum(n) exp(c[m,n] - s[m])", "u[M]",
      "no merging of steps gives it: it goes beyond what its weights' maximum is of: u[m]"},
+    {"a sum of weights that ends one later than their maximum",
+     SCORES_PRODUCT ";s[m] = max(n:N < m) c[m,n];u[m] = sum(n:N <= m) exp(c[m,n] - s[m])", "u[M]",
+     "no merging of steps gives it: it goes beyond what its weights' maximum is of: u[m]"},
+    {"sums of weights of maxima that end elsewhere",
+     SCORES_PRODUCT ";r[m] = max(n:N <= m) c[m,n];s[m] = max(n:N < m) c[m,n];"
+                    "v[m] = sum(n:N <= m) exp(c[m,n] - r[m]);"
+                    "u[m] = sum(n:N <= m) exp(c[m,n] - s[m])",
+     "u[M] v[M]", "no merging of steps gives it"},
     {"weights of maxima that end elsewhere",
-     SCORES_PRODUCT ";s[m] = max(n:N < m) c[m,n];r[m] = max(n:N <= m) c[m,n];"
-                    "u[m] = sum(n:N < m) exp(c[m,n] - s[m]) + exp(c[m,n] - r[m])",
-     "u[M]", "no merging of steps gives it"},
+     SCORES_PRODUCT ";r[m] = max(n:N <= m) c[m,n];s[m] = max(n:N < m) c[m,n];"
+                    "d[m,n] = exp(c[m,n] - r[m]);e[m,n] = exp(c[m,n] - s[m]);"
+                    "v[m] = sum(n:N <= m) d[m,n];u[m] = sum(n:N < m) e[m,n]",
+     "u[M] v[M]", ""},
     {"a sum that ends where the index says",
      SCORES_PRODUCT ";u[m] = max(n) c[m,n];p[m,n:N] = max(j:N > n) c[m,j]", "u[M] p[M,N]",
      "it is a scan: an element of it needs its row in order: p[m,n]"},
