@@ -10,8 +10,9 @@
  * Of one product: rows whose factor is not whole in a block have it staged in every step, like the
  * other one; a second pass makes the scores again; held ones go to shared memory and back.
  *
- * Terms under a mask are not left out: no kernel is obliged to.  No kernel of ours is a
- * chain yet: constants are from published kernels or guesses; cost_tile's where the same
+ * Steps that no row of a block reaches are left out where the spec's own reductions end by a row's
+ * index; terms under any other mask are not: no kernel is obliged to.  No kernel of ours is a chain
+ * yet: constants are from published kernels or guesses; cost_tile's where the same
  * instructions are meant.
  */
 #include <math.h>
@@ -101,10 +102,16 @@ static double operand_clocks(const struct pricing *p)
     return warps * (k * (rows + scores) + n * (rows + columns)) * 2 * (double)f->element_bytes / 4;
 }
 
-/* Of one pass over the scores. */
+/* Of a block in one pass over the scores: where a triangular mask leaves steps out, on average. */
 static double steps_of(const struct footprint *f)
 {
-    return (double)num_ceil_div(f->extent[SIDE_N], f->block[SIDE_N]);
+    return (double)f->steps / (double)num_ceil_div(f->extent[SIDE_M], f->block[SIDE_M]);
+}
+
+/* The part of the shared index that a block reads. */
+static double part_of_index(const struct footprint *f)
+{
+    return steps_of(f) / (double)num_ceil_div(f->extent[SIDE_N], f->block[SIDE_N]);
 }
 
 /* What DRAM gives more than once: the factors along the shared index, to each set of blocks that
@@ -131,7 +138,8 @@ static void chain_traffic(const struct pricing *p)
 {
     const struct footprint *f = &p->footprint;
     double word = (double)f->element_bytes, again = reread_bytes(p);
-    double along = (double)f->extent[SIDE_N] * (double)(f->extent[SIDE_K] + f->columns);
+    double along =
+        part_of_index(f) * (double)f->extent[SIDE_N] * (double)(f->extent[SIDE_K] + f->columns);
     double rows =
         rows_stay(f) ? 0 : steps_of(f) * (double)f->block[SIDE_M] * (double)f->extent[SIDE_K];
     double through_l2 = (double)f->blocks * (double)f->passes * (along + rows) * word;
@@ -156,6 +164,7 @@ void cost_chain(struct pricing *p)
     const struct machine *m = p->machine;
     int64_t at_once = m->sm_count * p->cost->blocks_per_sm;
     int64_t full = f->blocks / at_once, rest = f->blocks % at_once;
+    double longest = (double)(num_ceil_div(f->extent[SIDE_N], f->block[SIDE_N]) * f->passes);
     double steps = steps_of(f) * (double)f->passes;
     double turns = (double)(full * p->cost->blocks_per_sm + num_ceil_div(rest, m->sm_count));
     double waves = (double)(full + (rest > 0));
@@ -167,7 +176,10 @@ void cost_chain(struct pricing *p)
     /* CUDA cores wait for their operands, as in a tile; tensor cores leave the warps free for it.
      */
     double step = f->mma ? fmax(issue, shared) : issue + shared;
-    p->cost->compute_s = steps * step * turns / m->clock_hz;
-    p->cost->shared_s = steps * shared * turns / m->clock_hz;
-    p->cost->latency_s = steps * (wait + issue) * waves / m->clock_hz;
+    /* Blocks share the mean of their steps where many take turns, but none waits for less than the
+     * longest. */
+    double taken = fmax(steps * turns, longest);
+    p->cost->compute_s = taken * step / m->clock_hz;
+    p->cost->shared_s = taken * shared / m->clock_hz;
+    p->cost->latency_s = fmax(steps * waves, longest) * (wait + issue) / m->clock_hz;
 }

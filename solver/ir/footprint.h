@@ -55,6 +55,7 @@ struct footprint {
      * K whole.  One: K whole, or a block goes along it in every step; passes: of the scores. */
     int64_t columns; /* of the second product, whole in a block; 0: there is none */
     int64_t held;    /* bytes of a block's scores that lie in shared memory until their row ends */
+    int64_t steps;   /* along the shared index, of all blocks down the rows, in one pass */
     int64_t rest;    /* iterations that threads, warps or instructions leave over */
     int64_t depth;   /* stages of its pipeline, 1 = none */
     bool mma, online;

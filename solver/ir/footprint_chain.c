@@ -111,6 +111,55 @@ static int64_t chain_shared(const struct plan_region *region, const struct footp
     return num_mul(words, word, &all) ? all : INT64_MAX;
 }
 
+/* Along the index, of the rows first .. last: terms that lie outside of all of them, at its start
+ * and at its end. */
+static void outside(struct row_reach reach, int64_t first, int64_t last, int64_t *before,
+                    int64_t *end)
+{
+    switch (reach.bound) {
+    case RANGE_FULL:
+        return;
+    case RANGE_LT:
+        *end = last;
+        return;
+    case RANGE_LE:
+        *end = last + 1;
+        return;
+    case RANGE_GT:
+        *before = first + 1;
+        return;
+    case RANGE_GE:
+        *before = first;
+        return;
+    }
+}
+
+int64_t chain_steps(const struct footprint *f, struct row_reach reach)
+{
+    int64_t n = f->extent[SIDE_N], step = f->block[SIDE_N], total = 0;
+    int64_t down = num_ceil_div(f->extent[SIDE_M], f->block[SIDE_M]);
+    if (reach.bound == RANGE_FULL)
+        return footprint_times(down, num_ceil_div(n, step));
+    for (int64_t b = 0; b < down; b++) {
+        int64_t first = b * f->block[SIDE_M], last = first + f->block[SIDE_M] - 1;
+        int64_t before = 0, end = n;
+        outside(reach, first, last < f->extent[SIDE_M] ? last : f->extent[SIDE_M] - 1, &before,
+                &end);
+        end = end < n ? end : n;
+        total += before < end ? num_ceil_div(end, step) - before / step : 0;
+    }
+    return total;
+}
+
+/* Blocks of rows one after the other are what the bound is of. */
+static struct row_reach own_reach(const struct chain *chain)
+{
+    bool single = chain->loop_count[CHAIN_M] == 1 && chain->inner == 1;
+    if (single && chain->loops[CHAIN_M][0] == chain->reach.row)
+        return chain->reach;
+    return (struct row_reach){RANGE_FULL, OP_NONE, OP_NONE};
+}
+
 static bool is_narrow(const struct plan_region *region)
 {
     return region->precision == COMPUTE_F16 || region->precision == COMPUTE_BF16;
@@ -151,6 +200,7 @@ bool chain_footprint(struct arena *arena, const struct plan_region *region,
         return false;
     out->element_bytes = chain_element_bytes(chain.first, region);
     chain_threads(region, out);
+    out->steps = chain_steps(out, own_reach(&chain));
     out->shared_bytes = chain_shared(region, out);
     out->blocks = footprint_times(out->extent[SIDE_BATCH],
                                   num_ceil_div(out->extent[SIDE_M], out->block[SIDE_M]));

@@ -6,6 +6,7 @@
 /* Shared by footprint.c, footprint_chain.c and footprint_scores.c. */
 
 struct scores; /* region.h */
+struct row_reach;
 
 enum {
     CHAIN_PAD_BYTES = 16, /* beside each row of a tile */
@@ -18,6 +19,9 @@ enum {
 int64_t footprint_times(int64_t a, int64_t b); /* INT64_MAX when it overflows */
 bool chain_footprint(struct arena *arena, const struct plan_region *region,
                      const struct bound_op *bound, struct footprint *out, const char **why);
+/* Of all blocks down the rows, in one pass; a block leaves out steps that none of its rows reaches.
+ */
+int64_t chain_steps(const struct footprint *f, struct row_reach reach);
 /* Of a factor in shared memory. */
 int64_t chain_element_bytes(const struct stmt *product, const struct plan_region *region);
 bool scores_footprint(const struct scores *scores, const struct plan_region *region,

@@ -136,6 +136,15 @@ static int64_t shared_bytes(const struct plan_region *region, const struct footp
     return num_add(all, out->held, &all) ? all : INT64_MAX;
 }
 
+/* Blocks of rows one after the other are what the bound is of. */
+static struct row_reach own_reach(const struct scores *scores)
+{
+    const bool single = scores->loop_count[TILE_M] == 1 && scores->loop_count[TILE_N] == 1;
+    if (single && loop_at(scores, TILE_M, 0) == scores->reach.row)
+        return scores->reach;
+    return (struct row_reach){RANGE_FULL, OP_NONE, OP_NONE};
+}
+
 bool scores_footprint(const struct scores *scores, const struct plan_region *region,
                       const struct bound_op *bound, struct footprint *out, const char **why)
 {
@@ -144,6 +153,7 @@ bool scores_footprint(const struct scores *scores, const struct plan_region *reg
     if (!set_sides(region, bound, scores, out, why) || !set_passes(region, bound, scores, out, why))
         return false;
     set_threads(region, scores, out);
+    out->steps = chain_steps(out, own_reach(scores));
     out->shared_bytes = shared_bytes(region, out);
     out->blocks = footprint_times(out->extent[SIDE_BATCH],
                                   num_ceil_div(out->extent[SIDE_M], out->block[SIDE_M]));

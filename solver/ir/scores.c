@@ -50,12 +50,6 @@ struct view {
     const size_t *axes;
 };
 
-/* How far along the index a reduction goes: all of it, or by an axis of its row. */
-struct reach {
-    enum range_bound bound;
-    size_t along, axis; /* of the index, of the row */
-};
-
 struct score_scan {
     struct arena *arena;
     struct scores *scores;
@@ -67,12 +61,15 @@ struct score_scan {
     const size_t **axes;      /* by tensor: of each dimension */
     bool inner[OP_LOOPS_MAX]; /* by axis: of the shared index */
     size_t *axis;             /* by loop of the statement at hand; OP_NONE: not known yet */
+    bool picks;               /* an element that no reduction reads */
     bool reduces;             /* some statistic goes along the index */
-    struct reach *reach;      /* by tensor: of maxima */
-    struct reach weights;     /* of the maximum that weights follow */
+    struct row_reach *reach;  /* by tensor: of maxima */
+    struct row_reach weights; /* of the maximum that weights follow */
     size_t steps;
     const char *why;
 };
+
+static const struct row_reach full_reach = {RANGE_FULL, OP_NONE, OP_NONE};
 
 static enum kind bad(struct score_scan *scan, const char *why)
 {
@@ -286,17 +283,12 @@ static struct view unscaled(const struct score_scan *scan, struct view v)
     }
 }
 
-static bool reaches_equal(struct reach a, struct reach b)
-{
-    return a.bound == b.bound && a.along == b.along && a.axis == b.axis;
-}
-
 /* All weights of a group follow maxima of one reach, so that sums of it alone take them. */
-static bool weights_reach(struct score_scan *scan, struct reach reach)
+static bool weights_reach(struct score_scan *scan, struct row_reach reach)
 {
     if (!scan->scores->online)
         scan->weights = reach;
-    return reaches_equal(scan->weights, reach);
+    return reach_equal(scan->weights, reach);
 }
 
 /* exp(x - max x), or of a positive multiple. */
@@ -438,8 +430,10 @@ static enum kind kind_of_read(struct score_scan *scan, const struct expr *read)
                scan->axis[read->subs[i]->loop] == scan->axes[read->tensor][i];
     if (own)
         return scan->of[read->tensor];
-    if (is_picked(scan, read))
+    if (is_picked(scan, read)) {
+        scan->picks = true;
         return KIND_ROW;
+    }
     return bad(scan, "it reads another row or element than its own");
 }
 
@@ -489,9 +483,10 @@ static enum kind kind_of(struct score_scan *scan, const struct expr *expr)
 /* ---- statements ---- */
 
 /* False when it ends where another element of the index says: then each has a result of its own. */
-static bool find_reach(const struct score_scan *scan, const struct stmt *stmt, struct reach *out)
+static bool find_reach(const struct score_scan *scan, const struct stmt *stmt,
+                       struct row_reach *out)
 {
-    *out = (struct reach){RANGE_FULL, OP_NONE, OP_NONE};
+    *out = full_reach;
     for (size_t i = 0; i < stmt->loop_count; i++) {
         const struct loop *loop = &stmt->loops[i];
         if (loop->bound == RANGE_FULL)
@@ -499,7 +494,7 @@ static bool find_reach(const struct score_scan *scan, const struct stmt *stmt, s
         const size_t axis = scan->axis[loop->bound_loop];
         if (out->bound != RANGE_FULL || axis == OP_NONE || scan->inner[axis])
             return false;
-        *out = (struct reach){loop->bound, scan->axis[i], axis};
+        *out = (struct row_reach){loop->bound, scan->axis[i], axis};
     }
     return true;
 }
@@ -521,20 +516,28 @@ static size_t states_of(const struct stmt *stmt, enum kind kind)
 
 /* Of the terms of a reduction: whether steps of it can be merged. */
 static bool merges(struct score_scan *scan, const struct stmt *stmt, enum kind kind,
-                   struct reach reach)
+                   struct row_reach reach)
 {
     if (kind == KIND_SPREAD || (kind > KIND_ROW && stmt->reduce != REDUCE_SUM))
         scan->why = "no merging of steps gives it: it reduces what only a finished row has";
-    else if (is_weighted(kind) && !reaches_equal(reach, scan->weights))
+    else if (is_weighted(kind) && !reach_equal(reach, scan->weights))
         scan->why = "no merging of steps gives it: it goes beyond what its weights' maximum is of";
     else
         return true;
     return false;
 }
 
+static void set_reach(struct score_scan *scan, struct row_reach reach)
+{
+    if (!scan->reduces)
+        scan->scores->reach = reach;
+    else if (!reach_equal(scan->scores->reach, reach))
+        scan->scores->reach = full_reach;
+}
+
 static enum kind kind_of_reduction(struct score_scan *scan, const struct stmt *stmt)
 {
-    struct reach reach;
+    struct row_reach reach;
     const bool bound = bind_loops(scan, stmt);
     if (!find_reach(scan, stmt, &reach))
         return bad(scan, "it is a scan: an element of it needs its row in order");
@@ -546,6 +549,7 @@ static enum kind kind_of_reduction(struct score_scan *scan, const struct stmt *s
     if (stmt->reduce == REDUCE_MAX)
         scan->maximum[stmt->target] = (struct view){stmt->value, scan->axis};
     scan->reach[stmt->target] = reach;
+    set_reach(scan, reach);
     scan->scores->moments |= kind == KIND_SQUARE;
     scan->scores->states += states_of(stmt, kind);
     scan->reduces = true;
@@ -642,12 +646,14 @@ static struct attempt attempt(struct arena *arena, struct scores *scores, const 
                               .of = arena_array(arena, enum kind, tensors),
                               .maximum = arena_array(arena, struct view, tensors),
                               .map = arena_array(arena, struct view, tensors),
-                              .reach = arena_array(arena, struct reach, tensors),
+                              .reach = arena_array(arena, struct row_reach, tensors),
                               .axes = arena_array(arena, const size_t *, tensors)};
     for (size_t i = 0; i < scores->loop_count[TILE_N]; i++)
         scan.inner[scores->loops[TILE_N][i]] = true;
     const size_t reached = scan_statements(&scan);
     scores->states += scores->online;
+    if (scores->again || scan.picks)
+        scores->reach = full_reach;
     return (struct attempt){reached == scores->count && scan.reduces, reached, scan.why};
 }
 

@@ -15,6 +15,7 @@ enum { SCORES_TEXT_BYTES = 1 << 16 };
 struct scores_case {
     const char *name, *body, *outputs;
     bool batch, square /* N is M */, online, moments, again;
+    enum range_bound reach; /* that all reductions have and nothing goes beyond */
     size_t states;
 };
 
@@ -76,6 +77,13 @@ static const struct scores_case scores_zoo[] = {
      "e[m,n] = exp(c[m,n] - mx[m]);s[m] = sum(n <= m) e[m,n];"
      "y[m,n] = n <= m ? e[m,n] / s[m] : 0.0",
      "y[M,M]", .square = true, .online = true, .again = true, .states = 3},
+    {"a triangular sum of exponentials",
+     "c[m,n] = sum(k) A[m,k] * B[n,k];mx[m] = max(n <= m) c[m,n];"
+     "s[m] = sum(n <= m) exp(c[m,n] - mx[m]);u[m] = mx[m] + log(s[m])",
+     "u[M]", .square = true, .online = true, .reach = RANGE_LE, .states = 3},
+    {"a triangular mean from the other end, and the diagonal",
+     "c[n,m] = sum(k) B[n,k] * A[m,k];s[m] = sum(n > m) c[n,m];u[m] = s[m] - c[m,m]", "u[M]",
+     .square = true, .states = 1},
     {"entropy of a softmax",
      SCORES_PRODUCT ";mx[m] = max(n) c[m,n];e[m,n] = exp(c[m,n] - mx[m]);s[m] = sum(n) e[m,n];"
                     "l[m,n] = c[m,n] - mx[m] - log(s[m]);p[m,n] = e[m,n] / s[m];"

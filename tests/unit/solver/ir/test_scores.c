@@ -33,6 +33,7 @@ static void test_zoo(void **state UNUSED)
             scores.again != c->again || scores.states != c->states)
             fail_msg("%s: online %d, moments %d, again %d, %zu states", c->name, scores.online,
                      scores.moments, scores.again, scores.states);
+        assert_int_equal(scores.reach.bound, c->reach);
         assert_int_equal(scores.loop_count[TILE_BATCH], c->batch ? 1 : 0);
         assert_int_equal(scores.loop_count[TILE_M], 1);
         assert_int_equal(scores.loop_count[TILE_N], 1);

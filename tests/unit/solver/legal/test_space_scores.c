@@ -203,6 +203,66 @@ static void test_other_shape(void **state UNUSED)
     arena_release(&arena);
 }
 
+static bool is_reached(enum range_bound bound, int64_t m, int64_t n)
+{
+    return bound == RANGE_LT   ? n < m
+           : bound == RANGE_LE ? n <= m
+           : bound == RANGE_GT ? n > m
+                               : n >= m;
+}
+
+/* Steps with an element that some row of a block reaches. */
+static int64_t steps_by_hand(enum range_bound bound, int64_t side, int64_t rows, int64_t step)
+{
+    int64_t steps = 0;
+    for (int64_t m = 0; m < side; m += rows)
+        for (int64_t n = 0; n < side; n += step) {
+            bool reached = false;
+            for (int64_t i = m; i < m + rows && i < side && !reached; i++)
+                for (int64_t k = n; k < n + step && k < side && !reached; k++)
+                    reached = is_reached(bound, i, k);
+            steps += reached;
+        }
+    return steps;
+}
+
+/* A triangular mask in the spec's own reductions leaves steps out; one in its values does not. */
+static void test_triangles(void **state UNUSED)
+{
+    static const struct {
+        enum range_bound bound;
+        const char *text;
+    } cases[] = {{RANGE_LT, "<"}, {RANGE_LE, "<="}, {RANGE_GT, ">"}, {RANGE_GE, ">="}};
+    static const int64_t sides[] = {8, 100, 192, 257};
+    for (size_t i = 0; i < COUNT_OF(cases) * COUNT_OF(sides); i++) {
+        const size_t c = i / COUNT_OF(sides);
+        const int64_t side = sides[i % COUNT_OF(sides)];
+        struct arena arena;
+        struct buf body, shape;
+        struct formula_env dims;
+        const struct bound_op *bound;
+        struct err err = {0};
+        arena_init(&arena, ARENA_BYTES);
+        buf_init(&body, &arena, 4096);
+        buf_init(&shape, &arena, 4096);
+        buf_printf(&body, SCORES_PRODUCT ";u[m] = max(n %s m) c[m,n]", cases[c].text);
+        buf_printf(&shape, "Z=1 M=%lld N=1 K=64", (long long)side);
+        const struct scores_case spec = {.body = body.at, .outputs = "u[M]", .square = true};
+        const struct op *op = scores_op(&arena, &spec);
+        assert_ok(op_parse_dims(&arena, op, buf_view(&shape), &dims, &err));
+        assert_ok(op_bind(&arena, op, &dims, &bound, &err));
+        const struct kinds kinds = kinds_of(&arena, bound, "f32");
+        struct plan_region region = kinds.made[0].region;
+        struct plan_tile tiles[] = {region.tiles[0], region.tiles[1], region.tiles[2]};
+        tiles[0].block = 32;
+        region.tiles = tiles;
+        region.threads[0] = 128;
+        assert_int_equal(footprint(&arena, bound, &region).steps,
+                         steps_by_hand(cases[c].bound, side, 32, 64));
+        arena_release(&arena);
+    }
+}
+
 /* ---- choices ---- */
 
 struct walk {
@@ -388,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_no_kind),
         cmocka_unit_test(test_plans_that_are_none),
         cmocka_unit_test(test_other_shape),
+        cmocka_unit_test(test_triangles),
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_short_index),
         cmocka_unit_test(test_space),
