@@ -81,9 +81,8 @@ static const struct scores_case scores_zoo[] = {
      "c[m,n] = sum(k) A[m,k] * B[n,k];mx[m] = max(n <= m) c[m,n];"
      "s[m] = sum(n <= m) exp(c[m,n] - mx[m]);u[m] = mx[m] + log(s[m])",
      "u[M]", .square = true, .online = true, .reach = RANGE_LE, .states = 3},
-    {"a triangular mean from the other end, and the diagonal",
-     "c[n,m] = sum(k) B[n,k] * A[m,k];s[m] = sum(n > m) c[n,m];u[m] = s[m] - c[m,m]", "u[M]",
-     .square = true, .states = 1},
+    {"a triangular sum from the other end, and an element that may be beyond it",
+     SCORES_PRODUCT ";s[m] = sum(n:N > m) c[m,n];u[m] = s[m] - c[m,t[m]]", "u[M]", .states = 1},
     {"entropy of a softmax",
      SCORES_PRODUCT ";mx[m] = max(n) c[m,n];e[m,n] = exp(c[m,n] - mx[m]);s[m] = sum(n) e[m,n];"
                     "l[m,n] = c[m,n] - mx[m] - log(s[m]);p[m,n] = e[m,n] / s[m];"
