@@ -307,17 +307,30 @@ static void scan_pick(void *context, const struct expr *expr)
         scan->other |= plain_loop(expr->subs[i]) == OP_NONE && !expr_reads_data(expr->subs[i]);
 }
 
+/* Some statistic, no second product, is of the product's own results. */
+static bool has_statistic(struct analysis *a, size_t from)
+{
+    enum role_of_loop roles[OP_LOOPS_MAX];
+    for (size_t s = from + 1; s < a->op->stmt_count; s++) {
+        enum reading reading;
+        if (a->op->stmts[s].reduce != REDUCE_NONE && !contraction_roles(a, s, roles) &&
+            neighbour_reading(a->op, from, s, &reading))
+            return true;
+    }
+    return false;
+}
+
 /* A block that goes along a whole row of a product meets each of its elements, in whatever order
- * they are read, or whichever one the data pick; so do maps of it, element by element. */
+ * they are read, or whichever one the data pick.  Without a statistic it goes along none:
+ * networks have many products that maps read in another order. */
 static bool meets_all(struct analysis *a, size_t from, size_t to, enum reading reading)
 {
     enum role_of_loop roles[OP_LOOPS_MAX];
     const struct stmt *consumer = &a->op->stmts[to];
     struct pick_scan scan = {&a->op->stmts[from], false};
-    const bool product = contraction_roles(a, from, roles);
-    if (consumer->reduce != REDUCE_NONE
-            ? !product || reading == READING_GATHERED
-            : !product && (scan.from->reduce != REDUCE_NONE || reading == READING_GATHERED))
+    if (!contraction_roles(a, from, roles) ||
+        (reading == READING_GATHERED && consumer->reduce != REDUCE_NONE) ||
+        (reading == READING_CROSSED && !has_statistic(a, from)))
         return false;
     expr_walk(consumer->value, scan_pick, &scan);
     return consumer->scatter == NULL && !scan.other;

@@ -390,7 +390,8 @@ static void test_zoo(void **state UNUSED)
     }
 }
 
-/* Candidates grow to all of its statements. */
+/* Candidates grow to all of its statements, but for a last one that gives the results of a map in
+ * another order. */
 static void test_candidates(void **state UNUSED)
 {
     for (size_t i = 0; i < COUNT_OF(scores_zoo); i++) {
@@ -403,7 +404,7 @@ static void test_candidates(void **state UNUSED)
         structure_of(&arena, bound, NULL, &structures);
         candidates_find(&arena, bound, NULL, &skeleton_limits, &structures, &candidates);
         for (size_t k = 0; k < candidates.count; k++)
-            whole |= candidates.items[k].stmt_count == bound->op->stmt_count;
+            whole |= candidates.items[k].stmt_count + scores_zoo[i].turned == bound->op->stmt_count;
         if (!whole)
             fail_msg("%s: no candidate has all of it", scores_zoo[i].name);
         arena_release(&arena);
@@ -420,19 +421,21 @@ static void test_compositions(void **state UNUSED)
         {{.body = SCORES_PRODUCT ";u[m] = c[m,t[m]]", .outputs = "u[M]"}, true},
         {{.body = SCORES_PRODUCT ";u[m] = c[m,t[m]] + c[m,0]", .outputs = "u[M]"}, false},
         {{.body = SCORES_PRODUCT ";u[m] = sum(n) g[n] * c[m,t[m]]", .outputs = "u[M]"}, false},
-        {{.body = SCORES_PRODUCT ";y[n,m] = c[m,n] * 2.0", .outputs = "y[N,M]"}, true},
+        {{.body = SCORES_PRODUCT ";y[n,m] = c[m,n] * 2.0", .outputs = "y[N,M]"}, false},
         {{.body = SCORES_PRODUCT ";v[n] = max(m) c[m,n]", .outputs = "v[N]"}, true},
-        {{.body = "c[m,n] = A[m,0] * B[n,0];y[n,m] = c[m,n] * 2.0", .outputs = "y[N,M]"}, true},
+        {{.body = "c[m,n] = A[m,0] * B[n,0];y[n,m] = c[m,n] * 2.0", .outputs = "y[N,M]"}, false},
         {{.body = "c[m,n] = A[m,0] * B[n,0];v[n] = max(m) c[m,n]", .outputs = "v[N]"}, false},
         {{.body = "c[m,n] = A[m,0] * B[n,0];u[m] = c[m,t[m]]", .outputs = "u[M]"}, false},
         {{.body = "c[m,n] = max(k) A[m,k] * B[n,k];y[n,m] = c[m,n]", .outputs = "y[N,M]"}, false},
+        {{.body = SCORES_PRODUCT ";y[n,m] = c[m,n] * 2.0;u[m] = max(n) c[m,n]",
+          .outputs = "y[N,M] u[M]"},
+         true},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct arena arena;
         struct structures found;
         arena_init(&arena, ARENA_BYTES);
         structure_of(&arena, scores_bound(&arena, &cases[i].spec), NULL, &found);
-        assert_int_equal(found.composition_count, 1);
         if (found.compositions[0].allowed != cases[i].allowed)
             fail_msg("%s: %s", cases[i].spec.body, found.compositions[0].text.at);
         arena_release(&arena);
