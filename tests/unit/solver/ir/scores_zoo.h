@@ -17,7 +17,7 @@ struct scores_case {
     bool batch, square /* N is M */, online, moments, again;
     enum range_bound reach; /* that all reductions have and nothing goes beyond */
     size_t states;
-    bool turned; /* its last statement is a map in another order of indices */
+    size_t turned; /* last statements that are maps of a map in another order of indices */
 };
 
 static const struct scores_case scores_zoo[] = {
@@ -33,7 +33,7 @@ static const struct scores_case scores_zoo[] = {
     {"softmax: indices of results the other way round",
      "c[n,m] = sum(k) A[m,k] * B[n,k];mx[m] = max(n) c[n,m];e[m,n] = exp(-(mx[m] - c[n,m]));"
      "s[m] = sum(n) e[m,n];r[n,m] = e[m,n] / s[m];y[m,n] = r[n,m]",
-     "y[M,N]", .online = true, .again = true, .states = 3, .turned = true},
+     "y[M,N]", .online = true, .again = true, .states = 3, .turned = 2},
     {"scores of attention: scaled, masked, batched, statements permuted",
      "y[z,m,n] = e[z,m,n] / s[z,m];s[z,m] = sum(n) e[z,m,n];e[z,m,n] = exp(d[z,m,n] - mx[z,m]);"
      "mx[z,m] = max(n) d[z,m,n];d[z,m,n] = n <= m ? 0.125 * c[z,m,n] : -inf;"

@@ -390,7 +390,7 @@ static void test_zoo(void **state UNUSED)
     }
 }
 
-/* Candidates grow to all of its statements, but for a last one that gives the results of a map in
+/* Candidates grow to all of its statements, but for last ones that give the results of a map in
  * another order. */
 static void test_candidates(void **state UNUSED)
 {
