@@ -307,14 +307,15 @@ static void scan_pick(void *context, const struct expr *expr)
         scan->other |= plain_loop(expr->subs[i]) == OP_NONE && !expr_reads_data(expr->subs[i]);
 }
 
-/* Some statistic, no second product, is of the product's own results. */
-static bool has_statistic(struct analysis *a, size_t from)
+/* Some statistic, no second product, is of the statement's results, or of a map's of them. */
+static bool has_statistic(struct analysis *a, size_t from, bool through_maps)
 {
     enum role_of_loop roles[OP_LOOPS_MAX];
     for (size_t s = from + 1; s < a->op->stmt_count; s++) {
         enum reading reading;
-        if (a->op->stmts[s].reduce != REDUCE_NONE && !contraction_roles(a, s, roles) &&
-            neighbour_reading(a->op, from, s, &reading))
+        if (!neighbour_reading(a->op, from, s, &reading) || contraction_roles(a, s, roles))
+            continue;
+        if (a->op->stmts[s].reduce != REDUCE_NONE || (through_maps && has_statistic(a, s, false)))
             return true;
     }
     return false;
@@ -330,7 +331,7 @@ static bool meets_all(struct analysis *a, size_t from, size_t to, enum reading r
     struct pick_scan scan = {&a->op->stmts[from], false};
     if (!contraction_roles(a, from, roles) ||
         (reading == READING_GATHERED && consumer->reduce != REDUCE_NONE) ||
-        (reading == READING_CROSSED && !has_statistic(a, from)))
+        (reading == READING_CROSSED && !has_statistic(a, from, true)))
         return false;
     expr_walk(consumer->value, scan_pick, &scan);
     return consumer->scatter == NULL && !scan.other;
