@@ -308,7 +308,8 @@ static bool add_plans(struct session *session, const char *path, const char *nam
     if (!session_spec(session, path, &op, err) ||
         !op_bind_shape(session->arena, op, &op->targets[0], &bound, err) ||
         !plan_skeleton(session->arena, bound, NULL, &limits, &skeleton, err) ||
-        !plan_space(session->arena, skeleton, bound, machine, 1, &space, err))
+        !plan_space(session->arena, skeleton, bound, machine,
+                    &(struct space_options){.plans_max = 1, .realisable = true}, &space, err))
         return false;
     const int64_t start_ns = clock_mono_ns();
     if (!plan_graph(session->arena, skeleton, bound, machine, &space, &graph, err))

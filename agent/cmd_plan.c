@@ -15,7 +15,7 @@ static const size_t arena_bytes_max = (size_t)8 << 30;
 
 struct plan_args {
     struct common common;
-    const char *spec, *machine, *why_not, *shapes, *vary, *rewrite, *spec_out;
+    const char *spec, *machine, *sm_share, *why_not, *shapes, *vary, *rewrite, *spec_out;
     int64_t best, smem_limit; /* 0 = the machine's */
     bool explain, table;
 };
@@ -41,6 +41,23 @@ static bool shapes_text(struct arena *arena, const struct plan_args *args, struc
     return true;
 }
 
+static bool take_share(struct plan_task *task, const char *text, struct err *err)
+{
+    const char *at = text;
+    int64_t share;
+
+    if (!machine_share_read(&at, &share) || *at != '\0')
+        return err_raise(
+            err, ERR_USAGE,
+            "--sm-share wants a part of the SMs, above 0 and at most 1, to a hundredth "
+            "of a percent, such as 0.5 or 50%%, not \"%s\"",
+            text);
+    task->sms_of = task->machine->sm_count;
+    if (!machine_with_share(task->arena, task->machine, share, &task->machine, err))
+        return err_context(err, "--sm-share");
+    return true;
+}
+
 static bool find_task(struct session *session, const struct plan_args *args, struct plan_task *out,
                       struct err *err)
 {
@@ -56,6 +73,8 @@ static bool find_task(struct session *session, const struct plan_args *args, str
     task.arch = str_copy(task.arena, task.machine->arch);
     if (args->smem_limit > 0)
         task.machine = machine_with_smem_limit(task.arena, task.machine, args->smem_limit);
+    if (args->sm_share != NULL && !take_share(&task, args->sm_share, err))
+        return false;
     if (task.bound == NULL &&
         !op_bind_shape(task.arena, task.op, &task.op->targets[0], &task.bound, err))
         return false;
@@ -92,6 +111,10 @@ static bool sweep(const struct plan_task *task, const struct plan_args *args, st
 {
     if (args->vary != NULL && shapes.len > 0)
         return err_raise(err, ERR_USAGE, "--vary goes with one shape, not with several");
+    if (args->vary != NULL && args->sm_share != NULL && strncmp(args->vary, "sm", 2) == 0 &&
+        strncmp(args->vary, "smem", 4) != 0)
+        return err_raise(err, ERR_USAGE, "--sm-share and --vary %s set one number; leave one out",
+                         args->vary);
     if (args->vary != NULL) {
         report->varied = str_copy(task->arena, (struct str){args->vary, strcspn(args->vary, "=")});
         report->points = points;
@@ -160,8 +183,8 @@ static bool table(struct session *session, const struct plan_args *args, const c
     if (args->why_not != NULL || args->vary != NULL || args->shapes != NULL ||
         args->common.shape != NULL || args->common.json || args->explain)
         return err_raise(err, ERR_USAGE,
-                         "--table takes --machine, --track and --smem-limit only; ask the rest of "
-                         "one spec");
+                         "--table takes --machine, --track, --smem-limit and --sm-share only; ask "
+                         "the rest of one spec");
     buf_init(&out, session->arena, PLAN_REPORT_BYTES_MAX);
     plan_table_head(&out);
     for (size_t i = 0; i < count; i++) {
@@ -210,11 +233,19 @@ static const char plan_help[] =
     "the\n"
     "terms of the cost, and what is left of each limit.  --json has all of it in one document.\n\n"
     "--why-not takes numbers of a region: tile (a side for each index, or its block, thread and\n"
-    "step), threads, vector, primitives, and region where several have the same indices.  It says\n"
-    "which limit refuses such plans, or the time and rank of the best of them.\n\n"
+    "step), threads, vector, depth, split, mma, staging, precision, layout, reverse, primitives, "
+    "and\n"
+    "region where several have the same indices; a region of a plan document is taken as it is.  "
+    "It\n"
+    "says which limit refuses such plans, or the time and rank of the best of them.\n\n"
     "With several shapes, parted by ';', or with --vary, which sets a number of the machine, it\n"
     "shows where the best plan changes.  The numbers: smem, bytes of a block and of an SM alike;\n"
-    "sm_count; dram, bytes/s; registers, of an SM.\n\n"
+    "sm_count; sm-share, as below; dram, bytes/s; registers, of an SM.\n\n"
+    "On a machine that others use too, --smem-limit holds blocks to so much shared memory, and\n"
+    "--sm-share plans for a part of the SMs, 0.5 or 50%, rounded down to whole ones, as MPS and\n"
+    "green contexts give out.  These part neither L2 nor DRAM: capacity and bandwidth stay whole,\n"
+    "and what the others draw of them meanwhile is not counted.  A MIG slice has its own memory:\n"
+    "that is another machine.\n\n"
     "--table prints a row for each of several specs.\n\n"
     "--rewrite applies rewrites to the normal form, one after the other, and prints what comes "
     "out\n"
@@ -226,6 +257,7 @@ static const char plan_help[] =
     "    warpwright plan kernels/ops/softmax.json --explain\n"
     "    warpwright plan kernels/ops/matmul.json --why-not '{\"tile\": {\"m\": 256, \"n\": 256}}'\n"
     "    warpwright plan kernels/ops/matmul.json --vary smem=8K..256K\n"
+    "    warpwright plan kernels/ops/matmul.json --vary sm-share=10%..100%\n"
     "    warpwright plan kernels/ops/softmax.json --shape 'M=1,N=4096; M=4096,N=4096'\n"
     "    warpwright plan kernels/ops/softmax.json --rewrite online:mx:n:64 --spec-out online.json\n"
     "    warpwright plan kernels/ops/*.json --table";
@@ -247,6 +279,7 @@ int cmd_plan(const struct command *self, int argc, char **argv)
         {"spec-out", OPT_TEXT, &args.spec_out, "FILE", "where the rewritten spec goes", 0, 0},
         {"smem-limit", OPT_INT, &args.smem_limit, "BYTES", "of shared memory a block at most", 1,
          INT32_MAX},
+        {"sm-share", OPT_TEXT, &args.sm_share, "PART", "of the SMs, such as 0.5 or 50%", 0, 0},
         COMMON_TRACK(&args.common),
         COMMON_SHAPE(&args.common, "shape to plan for, or several; default: the first target"),
         COMMON_JSON(&args.common),

@@ -35,6 +35,42 @@ static void rank(struct plan_view *view)
     view->why_none = view->best_count > 0 ? (struct str){0} : view->why_none;
 }
 
+/* The best plan without what the realiser does not write. */
+static bool find_own(struct plan_view *view, const struct skeleton_limits *limits, struct err *err)
+{
+    const struct plan_task *task = &view->task;
+    struct skeleton_limits *own_limits = arena_new(task->arena, struct skeleton_limits);
+    struct candidates candidates;
+    struct cover_problem problem;
+    struct cover_result found;
+    struct err why;
+
+    if (view->best_count > 0 && plan_realisable(view->best[0].plan))
+        view->own = &view->best[0];
+    if (view->own != NULL || view->best_count == 0)
+        return true;
+    *own_limits = *limits;
+    own_limits->realisable = true;
+    candidates_find(task->arena, task->bound, task->track, own_limits, &view->covers.structures,
+                    &candidates);
+    if (!cover_problem(task->arena, &candidates, task->machine, 1, &problem, &why)) {
+        if (why.code == ERR_LIMIT)
+            return true;
+        *err = why;
+        return false;
+    }
+    cover_solve(task->arena, &problem, 0, &found);
+
+    struct plan_ranked *own = arena_new(task->arena, struct plan_ranked);
+    own->plan = cover_plan(task->arena, &problem, found.best[0].picks, found.best[0].count);
+    plan_limits(task->arena, own->plan, task->bound, task->machine, &own->limits);
+    if (!own->limits.legal)
+        return true;
+    cost_plan(task->arena, own->plan, task->bound, task->machine, &own->cost);
+    view->own = own;
+    return true;
+}
+
 static bool cover(struct plan_view *view, const struct skeleton_limits *limits, size_t best,
                   struct err *err)
 {
@@ -50,6 +86,8 @@ static bool cover(struct plan_view *view, const struct skeleton_limits *limits, 
         return false;
     cover_solve(task->arena, &covers->problem, 0, &covers->result);
     rank(view);
+    if (!find_own(view, limits, err))
+        return false;
     cover_space(task->arena, &covers->problem, covers->result.best[0].picks,
                 covers->result.best[0].count, &space);
     view->skeleton = space.skeleton;
@@ -116,6 +154,29 @@ static void scores_text(struct buf *out, const struct plan_region *region,
                        (long long)region->tiles[i].step);
 }
 
+static void tile_text(struct buf *out, const struct plan_region *region)
+{
+    bool async = false, ahead = false;
+
+    tiles_text(out, region, "a block", false);
+    tiles_text(out, region, "a thread", true);
+    if (region->mma[0] > 0)
+        buf_printf(out, "mma %lld x %lld x %lld in %s, ", (long long)region->mma[0],
+                   (long long)region->mma[1], (long long)region->mma[2],
+                   compute_name(region->precision));
+    for (size_t i = 0; i < region->stage_count; i++) {
+        async |= region->stages[i].staging == STAGE_ASYNC;
+        ahead |= region->stages[i].staging == STAGE_REGISTER;
+    }
+    if (region->depth > 1)
+        buf_printf(out, "%lld stages%s, ", (long long)region->depth,
+                   async   ? " copied asynchronously"
+                   : ahead ? " through registers"
+                           : "");
+    if (!str_equal(region->layout, str_from("row-major")))
+        buf_printf(out, "%.*s, ", STR_ARG(region->layout));
+}
+
 struct str region_summary(struct arena *arena, const struct plan_region *region,
                           const struct bound_op *bound)
 {
@@ -125,19 +186,19 @@ struct str region_summary(struct arena *arena, const struct plan_region *region,
     const bool known = footprint_of(arena, region, bound, &footprint, &why);
 
     buf_init(&text, arena, SUMMARY_BYTES_MAX);
-    if (known && (footprint.kind == FOOTPRINT_TILE || footprint.kind == FOOTPRINT_CHAIN)) {
-        tiles_text(&text, region, "a block", false);
-        tiles_text(&text, region, "a thread", true);
-        if (region->mma[0] > 0)
-            buf_printf(&text, "mma %lld x %lld x %lld, ", (long long)region->mma[0],
-                       (long long)region->mma[1], (long long)region->mma[2]);
-        if (region->depth > 1)
-            buf_printf(&text, "%lld stages, ", (long long)region->depth);
+    if (known && (footprint.kind == FOOTPRINT_TILE || footprint.kind == FOOTPRINT_CHAIN))
+        tile_text(&text, region);
+    else if (known && footprint.kind == FOOTPRINT_ROWS)
+        buf_printf(&text, "a row a %s, %s%s, %lld items, ", footprint.warp ? "warp" : "block",
+                   footprint.held_bytes > 0 ? "held in shared memory"
+                   : footprint.streaming    ? "streamed"
+                                            : "held",
+                   region_uses(region, PRIMITIVE_ONLINE_STATE) ? " with a running state" : "",
+                   (long long)footprint.items);
+    if (region->split > 1)
+        buf_printf(&text, "sums over %lld blocks, ", (long long)region->split);
+    if (known && footprint.kind == FOOTPRINT_CHAIN)
         scores_text(&text, region, &footprint);
-    } else if (known && footprint.kind == FOOTPRINT_ROWS) {
-        buf_printf(&text, "a row a %s, %s, %lld items, ", footprint.warp ? "warp" : "block",
-                   footprint.streaming ? "streamed" : "held", (long long)footprint.items);
-    }
     buf_printf(&text, "%lld threads",
                (long long)(region->threads[0] * region->threads[1] * region->threads[2]));
     if (region->vector > 1)

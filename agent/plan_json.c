@@ -23,6 +23,8 @@ static void task_json(struct json_writer *w, const struct plan_task *task)
     json_member_str(w, "op", task->op->name);
     json_member_str(w, "track", task->track->name);
     json_member_str(w, "machine", task->machine->name);
+    if (task->sms_of > 0)
+        json_member_int(w, "sm_count", task->machine->sm_count);
     json_member_str(w, "shape", buf_view(&dims));
 }
 
@@ -271,22 +273,28 @@ static void covers_json(struct json_writer *w, const struct plan_covers *covers)
     json_close_object(w);
 }
 
+static void ranked_json(struct json_writer *w, const struct plan_ranked *p)
+{
+    json_open_object(w);
+    json_member_real(w, "seconds", p->cost.seconds);
+    json_key(w, "plan");
+    plan_print(w, p->plan);
+    cost_json(w, &p->cost);
+    slack_json(w, &p->limits);
+    json_close_object(w);
+}
+
 static void best_json(struct json_writer *w, const struct plan_view *view)
 {
     json_key(w, "best");
     json_open_array(w);
-    for (size_t i = 0; i < view->best_count; i++) {
-        const struct plan_ranked *p = &view->best[i];
-
-        json_open_object(w);
-        json_member_real(w, "seconds", p->cost.seconds);
-        json_key(w, "plan");
-        plan_print(w, p->plan);
-        cost_json(w, &p->cost);
-        slack_json(w, &p->limits);
-        json_close_object(w);
-    }
+    for (size_t i = 0; i < view->best_count; i++)
+        ranked_json(w, &view->best[i]);
     json_close_array(w);
+    if (view->own != NULL) {
+        json_key(w, "best_of_realiser");
+        ranked_json(w, view->own);
+    }
     if (view->best_count == 0)
         json_member_str(w, "why_none", view->why_none);
 }
@@ -303,7 +311,7 @@ static void why_json(struct json_writer *w, const struct plan_view *view,
     json_member_int(w, "legal", (int64_t)why->legal);
     json_member_bool(w, "outside", why->outside);
     json_member_str(w, "choice", region_summary(view->task.arena, why->choice, view->task.bound));
-    refused_json(w, why->refused, why->outside ? why->legal + 1 : why->matching);
+    refused_json(w, why->refused, why->matching);
     if (why->reason.len > 0) {
         json_member_str(w, "reason", why->reason);
     } else {

@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/panic.h"
 
 #include "agent/plan_view.h"
 
-enum { RATE_RESOLUTION = 1000, TEXT_BYTES_MAX = 4096 };
+enum { RATE_RESOLUTION = 1000, TEXT_BYTES_MAX = 4096, POINT_BYTES_MAX = 2000 << 20 };
 
 /* ---- one point ---- */
 
@@ -21,18 +22,25 @@ static bool point_of(const struct plan_task *task, struct str at, struct plan_po
                      struct err *err)
 {
     struct plan_point point = {.at = at};
+    struct plan_task own = *task;
     struct plan_view view;
+    struct arena scratch; /* a point takes tens of megabytes, and there are hundreds */
 
-    if (!plan_explore(task, 1, &view, err))
+    arena_init(&scratch, POINT_BYTES_MAX);
+    own.arena = &scratch;
+    if (!plan_explore(&own, 1, &view, err)) {
+        arena_release(&scratch);
         return false;
+    }
     point.sol_seconds = view.sol.seconds;
-    point.why_none = view.why_none;
+    point.why_none = str_from(str_copy(task->arena, view.why_none));
     if (view.best_count > 0) {
-        point.plan = view.best[0].plan;
+        point.plan = plan_copy(task->arena, view.best[0].plan);
         point.summary = plan_summary(task->arena, point.plan, task->bound);
         point.seconds = view.best[0].cost.seconds;
         point.possible = view.space.plans_possible;
     }
+    arena_release(&scratch);
     *out = point;
     return true;
 }
@@ -119,14 +127,17 @@ bool plan_shapes(const struct plan_task *task, struct str text, struct plan_poin
 
 /* ---- machines ---- */
 
-/* id, name, least, whether it is a rate. */
+/* How a number is written: K of 1024, K of 1000, 0.5 or 50%. */
+enum varied_unit { UNIT_COUNT, UNIT_RATE, UNIT_SHARE };
+/* id, name, least, unit. */
 #define VARIED(X)                                                                                  \
-    X(SMEM, "smem", 1024, false)                                                                   \
-    X(SM_COUNT, "sm_count", 1, false)                                                              \
-    X(DRAM, "dram", 1000000, true)                                                                 \
-    X(REGISTERS, "registers", 8192, false)
+    X(SMEM, "smem", 1024, UNIT_COUNT)                                                              \
+    X(SM_COUNT, "sm_count", 1, UNIT_COUNT)                                                         \
+    X(SM_SHARE, "sm-share", 1, UNIT_SHARE)                                                         \
+    X(DRAM, "dram", 1000000, UNIT_RATE)                                                            \
+    X(REGISTERS, "registers", 8192, UNIT_COUNT)
 enum varied {
-#define X(id, name, least, rate) VARIED_##id,
+#define X(id, name, least, unit) VARIED_##id,
     VARIED(X)
 #undef X
         VARIED_COUNT
@@ -134,9 +145,9 @@ enum varied {
 static const struct {
     const char *name;
     int64_t least;
-    bool rate;
+    enum varied_unit unit;
 } varied_all[] = {
-#define X(id, name, least, rate) {name, least, rate},
+#define X(id, name, least, unit) {name, least, unit},
     VARIED(X)
 #undef X
 };
@@ -147,50 +158,50 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static void set_smem(struct machine *machine, int64_t bytes)
-{
-    machine->shared_bytes_per_block_optin = bytes;
-    machine->shared_bytes_per_block = smaller(machine->shared_bytes_per_block, bytes);
-    /* a machine of that size: one block of the largest kind fits an SM */
-    machine->shared_bytes_per_sm = bytes + machine->shared_bytes_reserved_per_block;
-}
-
-static const struct machine *machine_with(struct arena *arena, const struct machine *machine,
-                                          enum varied what, int64_t value)
+static const struct machine *with_registers(struct arena *arena, const struct machine *machine,
+                                            int64_t count)
 {
     struct machine *out = arena_new(arena, struct machine);
 
     *out = *machine;
+    out->registers_per_sm = count;
+    out->registers_per_thread = smaller(machine->registers_per_thread, count);
+    out->registers_unit = smaller(machine->registers_unit, count);
+    return out;
+}
+
+static const struct machine *with_dram(struct arena *arena, const struct machine *machine,
+                                       int64_t bytes_per_s)
+{
+    struct machine *out = arena_new(arena, struct machine);
+
+    *out = *machine;
+    out->dram_bytes_per_s = (double)bytes_per_s;
+    return out;
+}
+
+static bool machine_with(struct arena *arena, const struct machine *machine, enum varied what,
+                         int64_t value, const struct machine **out, struct err *err)
+{
     switch (what) {
     case VARIED_SMEM:
-        set_smem(out, value);
-        break;
+        *out = machine_with_smem(arena, machine, value);
+        return true;
     case VARIED_SM_COUNT:
-        out->sm_count = value;
-        break;
+        *out = machine_with_sms(arena, machine, value);
+        return true;
+    case VARIED_SM_SHARE:
+        return machine_with_share(arena, machine, value, out, err);
     case VARIED_DRAM:
-        out->dram_bytes_per_s = (double)value;
-        break;
+        *out = with_dram(arena, machine, value);
+        return true;
     case VARIED_REGISTERS:
-        out->registers_per_sm = value;
-        out->registers_per_thread = smaller(out->registers_per_thread, value);
-        out->registers_unit = smaller(out->registers_unit, value);
-        break;
+        *out = with_registers(arena, machine, value);
+        return true;
     case VARIED_COUNT:
         break;
     }
-    return out;
-}
-
-const struct machine *machine_with_smem_limit(struct arena *arena, const struct machine *machine,
-                                              int64_t bytes)
-{
-    struct machine *out = arena_new(arena, struct machine);
-
-    *out = *machine;
-    out->shared_bytes_per_block_optin = smaller(machine->shared_bytes_per_block_optin, bytes);
-    out->shared_bytes_per_block = smaller(machine->shared_bytes_per_block, bytes);
-    return out;
+    panic("varied %d", (int)what);
 }
 
 /* ---- NAME=LOW..HIGH ---- */
@@ -205,18 +216,24 @@ struct sweep {
 
 static bool bad_range(const char *text, struct err *err)
 {
-    return err_raise(err, ERR_USAGE,
-                     "--vary wants NAME=LOW..HIGH such as smem=8K..256K, not \"%s\"; NAME is smem "
-                     "(bytes a block), sm_count, dram (bytes/s) or registers (an SM)",
-                     text);
+    return err_raise(
+        err, ERR_USAGE,
+        "--vary wants NAME=LOW..HIGH such as smem=8K..256K, not \"%s\"; NAME is smem "
+        "(bytes a block), sm_count, sm-share (10%%..100%%), dram (bytes/s) or registers (an "
+        "SM)",
+        text);
 }
 
-/* An integer and K, M, G or T: powers of 1024, of 1000 for rates.  *text moves behind it. */
-static bool read_amount(const char **text, bool rate, int64_t *out)
+/* An integer and K, M, G or T: powers of 1024, of 1000 for rates; or a share.  *text moves behind
+ * it. */
+static bool read_amount(const char **text, enum varied_unit kind, int64_t *out)
 {
     static const char suffixes[] = "KMGT";
-    const int64_t unit = rate ? 1000 : 1024;
+    const int64_t unit = kind == UNIT_RATE ? 1000 : 1024;
     char *end;
+
+    if (kind == UNIT_SHARE)
+        return machine_share_read(text, out);
     long long value = strtoll(*text, &end, 10);
     const char *suffix = *end != '\0' ? strchr(suffixes, *end) : NULL;
     int64_t amount = value;
@@ -242,11 +259,11 @@ static bool read_vary(const char *text, struct sweep *out, struct err *err)
                                    strncmp(varied_all[what].name, text, (size_t)(at - text)) != 0))
         what++;
     at++;
-    if (what == VARIED_COUNT || !read_amount(&at, varied_all[what].rate, &out->low) ||
+    if (what == VARIED_COUNT || !read_amount(&at, varied_all[what].unit, &out->low) ||
         strncmp(at, "..", 2) != 0)
         return bad_range(text, err);
     at += 2;
-    if (!read_amount(&at, varied_all[what].rate, &out->high) || *at != '\0' || out->low > out->high)
+    if (!read_amount(&at, varied_all[what].unit, &out->high) || *at != '\0' || out->low > out->high)
         return bad_range(text, err);
     if (out->low < varied_all[what].least || out->high > INT64_C(1) << VARIED_MAX_BITS)
         return err_raise(err, ERR_USAGE, "--vary %s goes from %lld to %lld", varied_all[what].name,
@@ -263,9 +280,14 @@ static bool machine_point(const struct sweep *s, int64_t value, struct plan_poin
     struct plan_task own = *s->task;
     struct buf at;
 
-    own.machine = machine_with(own.arena, s->task->machine, s->what, value);
+    if (!machine_with(own.arena, s->task->machine, s->what, value, &own.machine, err))
+        return err_context(err, "--vary %s", varied_all[s->what].name);
     buf_init(&at, own.arena, TEXT_BYTES_MAX);
-    buf_printf(&at, "%s=%lld", varied_all[s->what].name, (long long)value);
+    buf_printf(&at, "%s=", varied_all[s->what].name);
+    if (varied_all[s->what].unit == UNIT_SHARE)
+        machine_share_print(&at, value);
+    else
+        buf_printf(&at, "%lld", (long long)value);
     if (!point_of(&own, buf_view(&at), out, err))
         return false;
     out->value = value;
@@ -278,7 +300,8 @@ static bool narrow(const struct sweep *s, struct plan_point low, struct plan_poi
 {
     for (;;) {
         const int64_t gap = high->value - low.value;
-        const int64_t least = varied_all[s->what].rate ? high->value / RATE_RESOLUTION : 1;
+        const int64_t least =
+            varied_all[s->what].unit == UNIT_RATE ? high->value / RATE_RESOLUTION : 1;
         struct plan_point middle;
 
         if (gap <= least || gap <= 1)

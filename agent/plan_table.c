@@ -1,7 +1,8 @@
 /*
  * A row a spec: what was found, how much of it is legal; sets of statements that may be a region,
  * choices of all candidates before and behind their limits, regions of the best cover and the plans
- * around it.  Wall times go to stderr, for equal inputs print equal tables.
+ * around it; the best plan, and the best that the realiser writes.  Wall times go to stderr, for
+ * equal inputs print equal tables.
  */
 #include "agent/plan_view.h"
 
@@ -9,10 +10,10 @@ enum { OP_COLUMN = 22 };
 
 void plan_table_head(struct buf *out)
 {
-    buf_printf(out, "%-*s %5s %8s %8s %9s %9s %8s %8s %7s %7s %8s %7s %8s %9s %11s %6s  %s\n",
+    buf_printf(out, "%-*s %5s %8s %8s %9s %9s %8s %8s %7s %7s %8s %7s %8s %9s %11s %6s %11s  %s\n",
                OP_COLUMN, "op", "stmts", "rewrites", "refused", "compose", "refused", "combine",
                "refused", "sets", "refused", "regions", "choices", "legal", "plans", "best us",
-               "of SOL", "structures");
+               "of SOL", "own us", "structures");
 }
 
 static void structures_row(struct buf *out, const struct structures *found)
@@ -50,10 +51,14 @@ void plan_table_row(struct buf *out, const struct plan_report *report)
                candidates->refused, view->space.domain_count, problem->generated, problem->legal,
                view->space.plans_possible);
     if (view->best_count > 0)
-        buf_printf(out, "%11.2f %6.3f  ", view->best[0].cost.seconds * 1e6,
+        buf_printf(out, "%11.2f %6.3f ", view->best[0].cost.seconds * 1e6,
                    view->sol.seconds / view->best[0].cost.seconds);
     else
-        buf_printf(out, "%11s %6s  ", "none", "");
+        buf_printf(out, "%11s %6s ", "none", "");
+    if (view->own != NULL)
+        buf_printf(out, "%11.2f  ", view->own->cost.seconds * 1e6);
+    else
+        buf_printf(out, "%11s  ", "none");
     structures_row(out, &rewrites->structures);
     buf_char(out, '\n');
 }

@@ -23,7 +23,11 @@ static void head_text(struct buf *out, const struct plan_view *view)
 
     buf_printf(out, "%.*s, track %.*s, ", STR_ARG(task->op->name), STR_ARG(task->track->name));
     op_print_dims(out, task->bound);
-    buf_printf(out, ", on %.*s\n", STR_ARG(task->machine->name));
+    buf_text(out, ", on ");
+    if (task->sms_of > 0)
+        buf_printf(out, "%lld of the %lld SMs of ", (long long)task->machine->sm_count,
+                   (long long)task->sms_of);
+    buf_printf(out, "%.*s\n", STR_ARG(task->machine->name));
 }
 
 static void sol_text(struct buf *out, const struct plan_view *view)
@@ -275,6 +279,16 @@ static void terms_text(struct buf *out, const struct plan_view *view, const stru
     slack_text(out, &p->limits, OP_NONE);
 }
 
+static void ranked_text(struct buf *out, const struct plan_view *view, const struct plan_ranked *p,
+                        bool explain)
+{
+    buf_printf(out, "  %10.2f us, %.3f of light speed  %.*s\n", p->cost.seconds * 1e6,
+               view->sol.seconds / p->cost.seconds,
+               STR_ARG(plan_summary(view->task.arena, p->plan, view->task.bound)));
+    if (explain)
+        terms_text(out, view, p);
+}
+
 static void best_text(struct buf *out, const struct plan_view *view, bool explain)
 {
     if (view->best_count == 0) {
@@ -284,13 +298,14 @@ static void best_text(struct buf *out, const struct plan_view *view, bool explai
     buf_printf(out, "\nbest plans over all covers, by predicted time: %s (cuts)\n",
                factor_claim_text(view->covers.result.claim));
     for (size_t i = 0; i < view->best_count; i++) {
-        const struct plan_ranked *p = &view->best[i];
-
-        buf_printf(out, "%3zu  %10.2f us, %.3f of light speed  %.*s\n", i + 1,
-                   p->cost.seconds * 1e6, view->sol.seconds / p->cost.seconds,
-                   STR_ARG(plan_summary(view->task.arena, p->plan, view->task.bound)));
-        if (explain)
-            terms_text(out, view, p);
+        buf_printf(out, "%3zu", i + 1);
+        ranked_text(out, view, &view->best[i], explain);
+    }
+    if (view->own == NULL) {
+        buf_text(out, "the realiser writes none of them, nor another one: code is a model's\n");
+    } else if (view->own != &view->best[0]) {
+        buf_text(out, "code for these is a model's; the best that the realiser writes itself\n   ");
+        ranked_text(out, view, view->own, explain);
     }
 }
 
@@ -300,14 +315,17 @@ static void why_text(struct buf *out, const struct plan_view *view, const struct
 {
     buf_printf(out, "\nwhy not, region %zu: ", why->region);
     if (why->outside)
-        buf_text(out, "the space tries no such choice; the best one, changed to it, ");
+        buf_printf(out,
+                   "the space tries no such choice; %zu of its choices were changed to it, %zu "
+                   "of them legal; ",
+                   why->matching, why->legal);
     else
         buf_printf(out, "%zu of the space's choices are so, %zu of them legal; ", why->matching,
                    why->legal);
     if (why->reason.len > 0) {
-        buf_printf(out, "is refused\n  %.*s\n", STR_ARG(why->reason));
+        buf_printf(out, "refused\n  %.*s\n", STR_ARG(why->reason));
     } else {
-        buf_text(out, why->outside ? "is legal: " : "the cheapest: ");
+        buf_text(out, "the cheapest: ");
         us_text(out, why->seconds);
         buf_printf(out, ", rank %zu among %zu choices", why->rank, why->of);
         if (view->best_count > 0)

@@ -17,6 +17,7 @@ struct plan_task {
     const struct track *track;
     const struct bound_op *bound;
     const struct machine *machine;
+    int64_t sms_of; /* of the whole machine, when `machine` is a share of it; else 0 */
     const char *arch;
     const struct catalogue *catalogue; /* NULL: primitives are not combined */
 };
@@ -43,9 +44,10 @@ struct plan_view {
     struct space space;
     const double *const *seconds; /* by region, by choice */
     struct plan_covers covers;
-    const struct plan_ranked *best;
+    const struct plan_ranked *best; /* whoever writes them */
     size_t best_count;
-    struct str why_none; /* no plan is legal; then space and best are empty */
+    const struct plan_ranked *own; /* the best that the realiser writes; NULL: none */
+    struct str why_none;           /* no plan is legal; then space and best are empty */
 };
 
 enum { PLAN_BEST_MAX = 64, PLAN_REPORT_BYTES_MAX = 64 << 20 };
@@ -63,19 +65,17 @@ bool plans_equal(const struct plan *a, const struct plan *b);
 /* ---- plan_why.c: --why-not ---- */
 
 struct plan_why {
-    size_t region;   /* that the sketch is about */
-    size_t matching; /* choices of the space that are as the sketch says */
-    size_t legal;    /* of those */
-    bool outside;    /* none matches: the best choice was changed to what the sketch says */
+    size_t region;                    /* that the sketch is about */
+    size_t matching;                  /* choices of the space that are as the sketch says */
+    size_t legal;                     /* of those */
+    bool outside;                     /* none is: so many were changed to what the sketch says */
     const struct plan_region *choice; /* the cheapest legal one, else the one refused last */
     size_t refused[LIMIT_COUNT];      /* of those that match, by the first limit each was over */
     struct str reason;                /* why `choice` is refused; empty = it is legal */
     double seconds;                   /* of the plan, the other regions at their best */
     size_t rank, of;                  /* 1 = the best of the region's legal choices */
 };
-/* The sketch is JSON: {"region": 0, "tile": {"m": 128, "k": {"block": 8, "thread": 1, "step": 8}},
- * "threads": 256, "vector": 4, "primitives": ["warp-cooperative-summary"]}; what it leaves out is
- * free.  A region of a plan document is a sketch too. */
+/* See plan_sketch.h for what a sketch is. */
 bool plan_why_not(const struct plan_view *view, const char *sketch, struct plan_why *out,
                   struct err *err) MUST_USE;
 
@@ -104,9 +104,27 @@ bool plan_shapes(const struct plan_task *task, struct str text, struct plan_poin
  * first value that has it. */
 bool plan_vary(const struct plan_task *task, const char *text, struct plan_points *out,
                struct err *err) MUST_USE;
+
+/* ---- plan_machine.c: machines that are not ---- */
+
+enum { MACHINE_SHARE_WHOLE = 10000 }; /* shares are in hundredths of a percent */
+
+/* A block of at most so many bytes, and an SM that holds one of them. */
+const struct machine *machine_with_smem(struct arena *arena, const struct machine *machine,
+                                        int64_t bytes);
 /* The machine, with at most so many bytes of shared memory for a block. */
 const struct machine *machine_with_smem_limit(struct arena *arena, const struct machine *machine,
                                               int64_t bytes);
+/* So many SMs of the same kind: peak rates go with them, memory stays. */
+const struct machine *machine_with_sms(struct arena *arena, const struct machine *machine,
+                                       int64_t count);
+/* The share's whole SMs; ERR_USAGE when it is less than one, with the least share. */
+bool machine_with_share(struct arena *arena, const struct machine *machine, int64_t share,
+                        const struct machine **out, struct err *err) MUST_USE;
+/* "0.5" or "50%", above 0 and at most 1; *text moves behind it.  False: it is none, or finer than
+ * MACHINE_SHARE_WHOLE. */
+bool machine_share_read(const char **text, int64_t *out) MUST_USE;
+void machine_share_print(struct buf *out, int64_t share); /* "12.5%" */
 
 /* ---- plan_rewrites.c: the normal form, its structures, preserve_apply one at a time ---- */
 

@@ -3,173 +3,17 @@
  *
  * A sketch fixes some numbers of one region.  Of the choices that the space tries there, those that
  * agree with it are judged: a legal one answers with its time and rank, else the one that comes
- * furthest along the limits answers with what stops it.  If the space tries none, the best choice
- * is changed to what the sketch says, and that is judged.
+ * furthest along the limits answers with what stops it.  If the space tries none, its choices are
+ * changed to what the sketch says, and those are judged.
  */
 #include <string.h>
 
-#include "base/json.h"
-#include "base/num.h"
-
+#include "agent/plan_sketch.h"
 #include "agent/plan_view.h"
 
-enum {
-    SKETCH_TILES_MAX = OP_LOOPS_MAX,
-    SKETCH_NUMBER_MAX = 1 << 30,
-    SKETCH_BYTES_MAX = 1 << 16,
-    SCRATCH_BYTES = 64 << 20
-};
-
-struct sketch_tile {
-    struct str index;
-    int64_t block, thread, step; /* 0 = free */
-};
-struct sketch {
-    size_t region;      /* OP_NONE = the first that has the indices */
-    int64_t threads[3]; /* 0 = free */
-    int64_t vector;     /* 0 = free */
-    struct sketch_tile tiles[SKETCH_TILES_MAX];
-    size_t tile_count;
-    enum primitive primitives[PRIMITIVE_COUNT];
-    size_t primitive_count;
-};
-
-/* ---- reading ---- */
-
-static bool read_number(const struct json *json, int64_t *out, struct err *err)
-{
-    if (json->kind != JSON_INT || json->integer < 1 || json->integer > SKETCH_NUMBER_MAX)
-        return json_fail(json, err, "expected an integer from 1 to %d", SKETCH_NUMBER_MAX);
-    *out = json->integer;
-    return true;
-}
-
-static bool read_sides(const struct json *json, struct sketch_tile *tile, struct err *err)
-{
-    static const char *const known[] = {"index", "block", "thread", "step", NULL};
-
-    return json_only(json, known, err) &&
-           json_opt_int(json, "block", 1, SKETCH_NUMBER_MAX, &tile->block, err) &&
-           json_opt_int(json, "thread", 1, SKETCH_NUMBER_MAX, &tile->thread, err) &&
-           json_opt_int(json, "step", 0, SKETCH_NUMBER_MAX, &tile->step, err);
-}
-
-static bool room_for(const struct json *json, struct err *err)
-{
-    if (json->count <= SKETCH_TILES_MAX)
-        return true;
-    return json_fail(json, err, "%zu tiles; a statement has at most %d indices", json->count,
-                     SKETCH_TILES_MAX);
-}
-
-/* {"m": 128, "k": {"block": 8}} */
-static bool read_tile(const struct json *json, struct sketch *sketch, struct err *err)
-{
-    if (json->kind != JSON_OBJECT)
-        return json_fail(json, err, "expected an object of indices, such as {\"m\": 128}");
-    if (!room_for(json, err))
-        return false;
-    for (size_t i = 0; i < json->count; i++) {
-        struct sketch_tile *tile = &sketch->tiles[sketch->tile_count++];
-
-        tile->index = json->keys[i];
-        if (json->items[i].kind == JSON_OBJECT ? !read_sides(&json->items[i], tile, err)
-                                               : !read_number(&json->items[i], &tile->block, err))
-            return false;
-    }
-    return true;
-}
-
-/* As plans write them. */
-static bool read_tiles(const struct json *json, struct sketch *sketch, struct err *err)
-{
-    if (json->kind != JSON_ARRAY)
-        return json_fail(json, err, "expected an array of {\"index\", \"block\", ...}");
-    if (!room_for(json, err))
-        return false;
-    sketch->tile_count = 0;
-    for (size_t i = 0; i < json->count; i++) {
-        struct sketch_tile *tile = &sketch->tiles[sketch->tile_count++];
-
-        if (!json_need_str(&json->items[i], "index", &tile->index, err) ||
-            !read_sides(&json->items[i], tile, err))
-            return false;
-    }
-    return true;
-}
-
-static bool read_threads(const struct json *json, struct sketch *sketch, struct err *err)
-{
-    if (json->kind != JSON_ARRAY) {
-        sketch->threads[1] = sketch->threads[2] = 1;
-        return read_number(json, &sketch->threads[0], err);
-    }
-    if (json->count != 3)
-        return json_fail(json, err, "expected a number, or three: x, y and z");
-    for (size_t i = 0; i < 3; i++)
-        if (!read_number(&json->items[i], &sketch->threads[i], err))
-            return false;
-    return true;
-}
-
-static bool read_primitives(const struct json *json, struct sketch *sketch, struct err *err)
-{
-    static const char *const words[] = {
-#define PRIMITIVE(id, name) name,
-#include "base/vocab.def"
-    };
-
-    if (json->kind != JSON_ARRAY || json->count > PRIMITIVE_COUNT)
-        return json_fail(json, err, "expected an array of at most %d primitives", PRIMITIVE_COUNT);
-    for (size_t i = 0; i < json->count; i++) {
-        size_t word;
-
-        if (!json_word(&json->items[i], words, COUNT_OF(words), &word, err))
-            return false;
-        sketch->primitives[sketch->primitive_count++] = (enum primitive)word;
-    }
-    return true;
-}
-
-static bool read_sketch(struct arena *arena, const char *text, struct sketch *out, struct err *err)
-{
-    static const char *const known[] = {"region", "tile",       "tiles", "threads",
-                                        "vector", "primitives", NULL};
-    struct sketch sketch = {.region = OP_NONE};
-    const struct json *json, *member;
-    int64_t region = -1;
-
-    if (strlen(text) > SKETCH_BYTES_MAX)
-        return err_raise(err, ERR_USAGE, "--why-not takes at most %d bytes", SKETCH_BYTES_MAX);
-    if (!json_parse(arena, str_from(text), "--why-not", &json, err))
-        return false;
-    if (json->kind != JSON_OBJECT || json->count == 0)
-        return json_fail(json, err, "expected an object such as {\"tile\": {\"m\": 128}}");
-    if (!json_only(json, known, err) ||
-        !json_opt_int(json, "region", 0, PLAN_REGIONS_MAX - 1, &region, err))
-        return false;
-    if (((member = json_get(json, "tile")) && !read_tile(member, &sketch, err)) ||
-        ((member = json_get(json, "tiles")) && !read_tiles(member, &sketch, err)) ||
-        ((member = json_get(json, "threads")) && !read_threads(member, &sketch, err)) ||
-        ((member = json_get(json, "vector")) && !read_number(member, &sketch.vector, err)) ||
-        ((member = json_get(json, "primitives")) && !read_primitives(member, &sketch, err)))
-        return false;
-    if (region >= 0)
-        sketch.region = (size_t)region;
-    *out = sketch;
-    return true;
-}
+enum { SCRATCH_BYTES = 64 << 20 };
 
 /* ---- which region ---- */
-
-static const struct sketch_tile *unknown_index(const struct sketch *sketch,
-                                               const struct plan_region *region)
-{
-    for (size_t i = 0; i < sketch->tile_count; i++)
-        if (region_tile(region, sketch->tiles[i].index) == NULL)
-            return &sketch->tiles[i];
-    return NULL;
-}
 
 static bool wrong_index(const struct plan_view *view, const struct sketch *sketch, size_t region,
                         struct err *err)
@@ -182,7 +26,7 @@ static bool wrong_index(const struct plan_view *view, const struct sketch *sketc
         buf_printf(&known, "%s%.*s", i > 0 ? ", " : "", STR_ARG(own->tiles[i].index));
     return err_raise(
         err, ERR_USAGE, "--why-not: region %zu has no tile of an index \"%.*s\"; it has %.*s",
-        region, STR_ARG(unknown_index(sketch, own)->index),
+        region, STR_ARG(sketch_unknown_index(sketch, own)->index),
         own->tile_count > 0 ? (int)known.len : 4, own->tile_count > 0 ? known.at : "none");
 }
 
@@ -193,14 +37,14 @@ static bool find_region(const struct plan_view *view, const struct sketch *sketc
     size_t region = sketch->region;
 
     for (size_t r = 0; region == OP_NONE && r < plan->region_count; r++)
-        if (unknown_index(sketch, &plan->regions[r]) == NULL)
+        if (sketch_unknown_index(sketch, &plan->regions[r]) == NULL)
             region = r;
     if (region == OP_NONE)
         region = 0;
     if (region >= plan->region_count)
         return err_raise(err, ERR_USAGE, "--why-not: there is no region %zu; the plan has %zu",
                          region, plan->region_count);
-    if (unknown_index(sketch, &plan->regions[region]) != NULL)
+    if (sketch_unknown_index(sketch, &plan->regions[region]) != NULL)
         return wrong_index(view, sketch, region, err);
     *out = region;
     return true;
@@ -208,35 +52,15 @@ static bool find_region(const struct plan_view *view, const struct sketch *sketc
 
 /* ---- judging ---- */
 
-static bool agrees(const struct sketch *sketch, const struct plan_region *region)
-{
-    for (size_t i = 0; i < 3; i++)
-        if (sketch->threads[i] > 0 && sketch->threads[i] != region->threads[i])
-            return false;
-    if (sketch->vector > 0 && sketch->vector != region->vector)
-        return false;
-    for (size_t i = 0; i < sketch->primitive_count; i++)
-        if (!region_uses(region, sketch->primitives[i]))
-            return false;
-    for (size_t i = 0; i < sketch->tile_count; i++) {
-        const struct sketch_tile *wanted = &sketch->tiles[i];
-        const struct plan_tile *tile = region_tile(region, wanted->index);
-
-        if (tile == NULL || (wanted->block > 0 && wanted->block != tile->block) ||
-            (wanted->thread > 0 && wanted->thread != tile->thread) ||
-            (wanted->step > 0 && wanted->step != tile->step))
-            return false;
-    }
-    return true;
-}
-
 struct search {
     const struct plan_view *view;
     const struct sketch *sketch;
     struct plan trial;
     struct plan_region *regions; /* of the trial */
     struct plan_why *why;
-    double seconds; /* of the cheapest legal choice, of its region alone */
+    double seconds;       /* of the cheapest legal choice, of its region alone */
+    const char *lacks;    /* what no choice can be changed to; NULL: nothing so far */
+    struct arena scratch; /* of a changed choice */
 };
 
 static double seconds_of(struct search *s, const struct plan_region *choice)
@@ -289,85 +113,58 @@ static void visit(void *context, const struct plan_region *choice, const struct 
 {
     struct search *s = context;
 
-    if (agrees(s->sketch, choice))
+    if (sketch_agrees(s->sketch, choice))
         judge(s, choice, limits);
 }
 
 /* ---- what the space does not try ---- */
 
-static void set_tiles(struct arena *arena, const struct sketch *sketch, struct plan_region *region)
+/* A choice as the sketch has it; of what no choice of its kind can be, the first reason. */
+static void change(void *context, const struct plan_region *choice,
+                   const struct limits *limits UNUSED)
 {
-    struct plan_tile *tiles = arena_array(arena, struct plan_tile, region->tile_count + 1);
-    int64_t threads = 1;
+    struct search *s = context;
+    const struct plan_task *task = &s->view->task;
+    struct plan_region region;
+    struct limits own;
+    struct err err;
+    const char *lacks;
 
-    if (region->tile_count > 0)
-        memcpy(tiles, region->tiles, region->tile_count * sizeof(tiles[0]));
-    for (size_t i = 0; i < region->tile_count; i++) {
-        for (size_t k = 0; k < sketch->tile_count; k++) {
-            const struct sketch_tile *wanted = &sketch->tiles[k];
-
-            if (!str_equal(wanted->index, tiles[i].index))
-                continue;
-            tiles[i].block = wanted->block > 0 ? wanted->block : tiles[i].block;
-            tiles[i].thread = wanted->thread > 0 ? wanted->thread : tiles[i].thread;
-            if (tiles[i].step > 0)
-                tiles[i].step = wanted->step > 0 ? wanted->step : tiles[i].block;
+    if (!sketch_apply(task->arena, s->sketch, choice, &region, &lacks)) {
+        if (s->lacks == NULL)
+            s->lacks = lacks;
+        return;
+    }
+    s->regions[s->why->region] = region;
+    if (!plan_check(&s->trial, task->op, &err)) {
+        if (s->why->choice == NULL) {
+            s->why->reason = str_from(str_copy(task->arena, str_from(err.text)));
+            choose(s, &region);
         }
-        if (tiles[i].step == 0)
-            threads *= num_ceil_div(tiles[i].block, tiles[i].thread);
+        return;
     }
-    region->tiles = tiles;
-    if (region_uses(region, PRIMITIVE_REGISTER_TILE) && sketch->threads[0] == 0)
-        region->threads[0] = threads;
-}
-
-/* A primitive that no kernel of the region's kind uses cannot be priced: saying so is the answer.
- */
-static bool lacks_primitive(struct search *s, const struct plan_region *region)
-{
-    for (size_t i = 0; i < s->sketch->primitive_count; i++) {
-        const char *name = primitive_name(s->sketch->primitives[i]);
-        struct buf text;
-
-        if (region_uses(region, s->sketch->primitives[i]))
-            continue;
-        buf_init(&text, s->view->task.arena, ERR_TEXT_BYTES);
-        buf_printf(&text, "no choice of region %zu with these numbers uses %s", s->why->region,
-                   name);
-        s->why->reason = buf_view(&text);
-        choose(s, region);
-        return true;
-    }
-    return false;
+    arena_clear(&s->scratch);
+    region_limits(&s->scratch, &s->trial, s->why->region, task->bound, task->machine, NULL, &own);
+    judge(s, &region, &own);
 }
 
 static void judge_outside(struct search *s)
 {
-    const struct plan_view *view = s->view;
-    const struct plan_task *task = &view->task;
-    const struct plan *from = view->best_count > 0 ? view->best[0].plan : view->skeleton;
-    struct plan_region region = from->regions[s->why->region];
-    struct limits limits;
-    struct err err;
+    const struct plan_task *task = &s->view->task;
+    struct buf text;
 
-    for (size_t i = 0; i < 3; i++)
-        if (s->sketch->threads[i] > 0)
-            region.threads[i] = s->sketch->threads[i];
-    if (s->sketch->vector > 0)
-        region.vector = s->sketch->vector;
-    set_tiles(task->arena, s->sketch, &region);
     s->why->outside = true;
-    if (lacks_primitive(s, &region))
+    arena_init(&s->scratch, SCRATCH_BYTES);
+    space_visit(task->arena, s->view->skeleton, task->bound, task->machine, false, s->why->region,
+                change, s);
+    arena_release(&s->scratch);
+    if (s->why->choice != NULL)
         return;
-    s->regions[s->why->region] = region;
-    if (!plan_check(&s->trial, task->op, &err)) {
-        s->why->reason = str_from(str_copy(task->arena, str_from(err.text)));
-        choose(s, &region);
-        return;
-    }
-    region_limits(task->arena, &s->trial, s->why->region, task->bound, task->machine, &limits);
-    judge(s, &region, &limits);
-    s->why->matching = 0;
+    buf_init(&text, task->arena, ERR_TEXT_BYTES);
+    buf_printf(&text, "no choice of region %zu with these numbers uses %s", s->why->region,
+               s->lacks != NULL ? s->lacks : "any of it");
+    s->why->reason = buf_view(&text);
+    choose(s, &s->view->skeleton->regions[s->why->region]);
 }
 
 /* ---- the answer ---- */
@@ -378,7 +175,7 @@ static void turn_as(struct search *s, const struct plan_region *best)
 {
     struct plan_region turned = *s->why->choice;
 
-    turned.reverse = best->reverse;
+    turned.reverse = s->sketch->reverse < 0 ? best->reverse : turned.reverse;
     choose(s, &turned);
 }
 
@@ -409,13 +206,14 @@ bool plan_why_not(const struct plan_view *view, const char *text, struct plan_wh
     struct sketch sketch;
     struct search s = {.view = view, .sketch = &sketch, .trial = *view->skeleton, .why = &why};
 
-    if (!read_sketch(task->arena, text, &sketch, err) ||
+    if (!sketch_parse(task->arena, text, &sketch, err) ||
         !find_region(view, &sketch, &why.region, err))
         return false;
     s.regions = arena_array(task->arena, struct plan_region, s.trial.region_count);
     memcpy(s.regions, s.trial.regions, s.trial.region_count * sizeof(s.regions[0]));
     s.trial.regions = s.regions;
-    space_visit(task->arena, view->skeleton, task->bound, task->machine, why.region, visit, &s);
+    space_visit(task->arena, view->skeleton, task->bound, task->machine, false, why.region, visit,
+                &s);
     if (why.matching == 0)
         judge_outside(&s);
     if (why.legal > 0)

@@ -104,7 +104,11 @@ static const char *const RESERVED[] = {
     "jn",       "y0",        "y1",        "yn",       "gamma",     "round",     "hypot",
     "cbrt",     "ldexp",     "frexp",     "modf",     "signbit",   "remainder", "M_PI",
     "M_LOG2E",  "M_SQRT1_2", "INT_MAX",   "INT_MIN",  "FLT_MAX",   "FLT_MIN",   "DBL_MAX",
-    "linux",    "unix"};
+    "linux",    "unix",      "a_tile",    "b_tile",   "a_reg",     "b_reg",     "across",
+    "down",     "batch",     "cell",      "term",     "fresh",     "sum",       "first_m",
+    "first_n",  "flat_m",    "flat_n",    "flat_k",   "tile_m",    "tile_n",    "tile_k",
+    "k_start",  "m_count",   "n_count",   "k_count",  "tx",        "ty",        "rows",
+    "slot",     "base",      "pos"};
 
 static bool reserved(const char *name)
 {

@@ -102,14 +102,8 @@ static bool realise_region(struct file_text *file, const struct plan_region *reg
     const char *why = "";
     bool summary =
         region_uses(region, PRIMITIVE_WARP_SUMMARY) || region_uses(region, PRIMITIVE_BLOCK_SUMMARY);
-    if (region->split > 1 || region->depth > 1 || region->mma[0] > 0)
-        return err_raise(err, ERR_UNSUPPORTED, "split, pipelined and tensor-core regions");
-    if (region_uses(region, PRIMITIVE_TILE_STAGING) &&
-        region_uses(region, PRIMITIVE_STREAMING_ACCUMULATION))
-        return err_raise(
-            err, ERR_UNSUPPORTED,
-            "a chain of two products, or of one and its row statistics, in one kernel: "
-            "the realiser writes each product as a region of its own");
+    if (!region_realisable(region, &why))
+        return err_raise(err, ERR_UNSUPPORTED, "%s", why);
     if (region_uses(region, PRIMITIVE_REGISTER_TILE)) {
         if (!tile_recognise(file->arena, file->op, region->stmts, region->stmt_count, &tile, &why))
             return err_raise(err, ERR_UNSUPPORTED, "no contraction: %s", why);

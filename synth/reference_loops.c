@@ -271,7 +271,7 @@ static struct ref_value finish_fold(struct ref_stmt *s, const char *count)
                            text_fmt(arena, "int_convert({acc.v, 0}, %s)", ref_width(arena, dtype)));
     case REDUCE_PROD:
         if (is_real(s))
-            return result_line(s, dtype, "product_end(acc)");
+            return result_line(s, dtype, text_fmt(arena, "product_end(%s, acc)", format));
         return result_line(s, dtype,
                            text_fmt(arena, "int_convert({acc.v, 0}, %s)", ref_width(arena, dtype)));
     case REDUCE_MAX:
@@ -469,7 +469,7 @@ static void open_look(struct ref_stmt *s)
 {
     struct cuda *out = &s->kernel->out;
     cuda_line(out, "__shared__ sum_look looks[%d];", REF_THREADS);
-    cuda_line(out, "sum_look before = {0, 0, 0, 0, 0, 0};");
+    cuda_line(out, "sum_look before = {0, 0, 0, 0, 0, 0, 0, 0};");
     cuda_open(out, "if (lanes > 1)");
     cuda_line(out, "sum_look look = before;");
     cuda_open(out, "if (id < outputs)");

@@ -794,6 +794,7 @@ RULE whole int_convert(whole x, int width, bool is_signed)
 struct sum_look {
     double v, abs, high, low; /* high, low: of the partial sums, from 0 */
     double last, previous;    /* terms that are not 0; 0 = there is none */
+    double terms, most;       /* how many of them, the largest size */
 };
 RULE void look_add(sum_look &s, double x)
 {
@@ -804,6 +805,8 @@ RULE void look_add(sum_look &s, double x)
     if (x != 0) {
         s.previous = s.last;
         s.last = x;
+        s.terms += 1;
+        s.most = fmax(s.most, fabs(x));
     }
 }
 RULE sum_look join(sum_look p, sum_look q)
@@ -813,40 +816,51 @@ RULE sum_look join(sum_look p, sum_look q)
             fmax(p.high, p.v + q.high),
             fmin(p.low, p.v + q.low),
             q.last != 0 ? q.last : p.last,
-            q.previous != 0 ? q.previous : q.last != 0 ? p.last : p.previous};
+            q.previous != 0 ? q.previous : q.last != 0 ? p.last : p.previous,
+            p.terms + q.terms,
+            fmax(p.most, q.most)};
 }
 
-/* A sum in index order.  v, abs and peak are of all terms so far, those of earlier runs included;
- * the rest is of this thread's run. */
+/* A sum in index order.  v, abs, peak, terms and most are of all terms so far, those of earlier runs
+ * included; the rest is of this thread's run. */
 struct sum_acc {
-    double v, abs, peak, last;
+    double v, abs, peak, last, terms, most;
     bool alike; /* the last term was like the one before */
-    double b, coherent, square, round_a, round_b;
-    bool restarted; /* coherent counts from the first term */
+    double b, coherent, dwarfed, square, round_a, round_b;
+    double alike_count, alike_abs, alike_at, alike_square;
     bool inexact;
 };
 RULE sum_acc sum_start(format f, sum_look before)
 {
     const double apart = fabs(before.last - before.previous);
     const bool alike = before.last != 0 && apart <= 2 * f.u * fabs(before.v - before.last);
-    return {before.v, before.abs, fmax(before.high, -before.low), before.last, alike, 0, 0, 0, 0, 0,
-            false, false};
+    return {before.v,    before.abs,  fmax(before.high, -before.low),
+            before.last, before.terms, before.most,
+            alike,       0,           0,
+            0,           0,           0,
+            0,           0,           0,
+            0,           0,           false};
 }
 /* Terms that are alike round alike: their losses do not average out. */
 RULE void sum_coherent(format f, sum_acc &s, double x)
 {
-    const double size = fabs(x), reach = 2 * f.u * fabs(s.v);
+    const double size = fabs(x), loss = f.u * fabs(s.v);
     if (x == 0)
         return;
-    if (2 * f.u * size > s.peak) {
-        s.coherent = s.abs;
-        s.restarted = true;
+    if (4 * f.u * size > s.most)
+        s.dwarfed = fmax(s.dwarfed, fmin(s.abs, s.terms * f.u * size));
+    const bool alike = fabs(x - s.last) <= 2 * loss;
+    if (alike && s.alike) {
+        s.coherent += size < loss ? size : loss;
+        s.alike_count += 1;
+        s.alike_abs += size;
+        s.alike_at += s.v;
+        s.alike_square += s.v * s.v;
     }
-    const bool alike = fabs(x - s.last) <= reach;
-    if (alike && s.alike)
-        s.coherent += size < reach / 2 ? size : reach / 2;
     s.alike = alike;
     s.last = x;
+    s.terms += 1;
+    s.most = fmax(s.most, size);
 }
 RULE void sum_add(format f, sum_acc &s, num x)
 {
@@ -860,11 +874,15 @@ RULE void sum_add(format f, sum_acc &s, num x)
 RULE sum_acc join(sum_acc p, sum_acc q)
 {
     q.b += p.b;
-    q.coherent += q.restarted ? 0 : p.coherent;
+    q.coherent += p.coherent;
+    q.dwarfed = fmax(q.dwarfed, p.dwarfed);
+    q.alike_count += p.alike_count;
+    q.alike_abs += p.alike_abs;
+    q.alike_at += p.alike_at;
+    q.alike_square += p.alike_square;
     q.square += p.square;
     q.round_a += p.round_a;
     q.round_b += p.round_b;
-    q.restarted |= p.restarted;
     q.inexact |= p.inexact;
     return q;
 }
@@ -885,6 +903,14 @@ struct sum_kind {
     double factor_u;
 };
 
+/* What the additions of terms that are alike may lose, from either end. */
+RULE double alike_loss(format f, sum_acc s)
+{
+    const double squares = s.alike_count * s.v * s.v - 2 * s.v * s.alike_at + s.alike_square;
+    const double reversed = f.u * sqrt(s.alike_count * fmax(squares, 0.0));
+    return fmax(s.coherent, fmin(reversed, s.alike_abs)) + s.dwarfed;
+}
+
 /* What honest orders of summing `count` terms may lose. */
 RULE double sum_loss(format f, sum_kind kind, sum_acc s, double count)
 {
@@ -896,7 +922,7 @@ RULE double sum_loss(format f, sum_kind kind, sum_acc s, double count)
         return most;
     const double any_order = 4 * sqrt(count) * peak;
     const double truncated = kind.product ? count / 8 * peak : 0;
-    const double loss = fmax(16 * size, fmax(any_order, truncated)) + s.coherent;
+    const double loss = fmax(16 * size, fmax(any_order, truncated)) + alike_loss(f, s);
     return fmin(most, loss);
 }
 
@@ -909,7 +935,8 @@ LARGER num sum_end(format f, sum_kind kind, sum_acc s, double count)
         b += 4 * kind.factor_u * sqrt(s.square) + fabs(s.round_a) + fabs(s.round_b);
     if (!kind.keeps_exact || s.inexact || s.abs > largest_whole(f))
         b += sum_loss(f, kind, s, count);
-    if (s.peak + b > f.max)
+    const double one_sign = (s.abs + fabs(s.v)) / 2; /* the terms of v's sign alone */
+    if (one_sign + b > f.max)
         return {s.v, INF};
     return {s.v, settle(f, s.v, b)};
 }
@@ -917,27 +944,40 @@ LARGER num sum_end(format f, sum_kind kind, sum_acc s, double count)
 /* ---- other reductions ---- */
 
 struct product_acc {
-    double v, b;
+    double v, b, above, below; /* binades that the factors go up, and down */
 };
 RULE product_acc product_start()
 {
-    return {1, 0};
+    return {1, 0, 0, 0};
 }
-RULE void product_add(format f, product_acc &p, num x)
+RULE void product_take(format f, product_acc &p, num x)
 {
     const num before = closed({p.v, p.b});
     const double v = p.v * x.v;
     const num after = finish2(f, v, mul_bound(f, before, closed(x), v), before, closed(x));
-    p = {v, open_or(after.b)};
+    p.v = v;
+    p.b = open_or(after.b);
+}
+RULE void product_add(format f, product_acc &p, num x)
+{
+    const double binades = log2(fabs(x.v));
+    product_take(f, p, x);
+    if (isfinite(binades))
+        (binades > 0 ? p.above : p.below) += binades;
 }
 RULE product_acc product_join(format f, product_acc p, product_acc q)
 {
-    product_add(f, p, {q.v, q.b});
+    product_take(f, p, {q.v, q.b});
+    p.above += q.above;
+    p.below += q.below;
     return p;
 }
-RULE num product_end(product_acc p)
+RULE num product_end(format f, product_acc p)
 {
-    return {p.v, p.b};
+    const double most = exp2(p.above), least = exp2(p.below);
+    if (most > f.max)
+        return {p.v, INF};
+    return {p.v, least < smallest_normal(f) ? p.b + f.flush * most : p.b};
 }
 
 /* Of values as doubles; integers beside them, exactly. */

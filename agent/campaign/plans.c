@@ -98,8 +98,8 @@ static bool list_plans(struct arena *arena, const struct campaign_options *optio
         return false;
     cover_solve(arena, &problem, 0, &covers);
     cover_space(arena, &problem, covers.best[0].picks, covers.best[0].count, &around);
-    if (!plan_space(arena, around.skeleton, options->target, options->machine, PLANS_MAX, &space,
-                    err))
+    if (!plan_space(arena, around.skeleton, options->target, options->machine,
+                    &(struct space_options){PLANS_MAX, limits->realisable}, &space, err))
         return false;
     list.plans = arena_array(arena, struct planned, COVERS_MAX + space.plan_count + 1);
     map_init(&list.known, arena);

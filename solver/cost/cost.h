@@ -22,18 +22,20 @@ enum cost_limiter {
 };
 
 struct region_cost {
-    double seconds;  /* launch_s + the largest of the next four */
+    double seconds;  /* launch_s + busy_s - carried_s */
     double launch_s; /* of its kernels; of region 0 the start of the whole plan too */
+    double busy_s;   /* with what overlaps badly; at least the largest of the next four */
     double memory_s, compute_s, shared_s, latency_s;
-    enum cost_limiter limiter;
-    double bytes; /* between SMs and L2 or DRAM, without what edges carry */
-    double flops; /* with recomputation */
+    double carried_s;          /* of memory_s: what edges already pay for */
+    enum cost_limiter limiter; /* the largest of the four */
+    double bytes;              /* between SMs and L2 or DRAM, without what edges carry */
+    double flops;              /* with recomputation */
     int64_t blocks, blocks_per_sm;
     double waves; /* blocks over what all SMs hold at a time */
 };
 struct edge_cost {
     double seconds;
-    double bytes; /* through global memory; 0 when it stays on the SM */
+    double bytes; /* through global memory, the only way between regions */
 };
 struct plan_cost {
     double seconds;

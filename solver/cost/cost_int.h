@@ -3,6 +3,15 @@
 
 #include "solver/cost/cost.h"
 
+/* What accesses move, by tensor: the most of any read of the statements that were looked at. */
+struct sectors {
+    double *moved; /* bytes between L2 and SMs, in whole sectors */
+    double *lines; /* turns of the L1: lines of 128 bytes, a warp's access each */
+    double
+        *again;   /* bytes from DRAM, where L2 has lost a sector before all of it is used; else 0 */
+    double fresh; /* of any tensor: part of a thread's terms that go beyond the L1 */
+};
+
 /* One region being priced. */
 struct pricing {
     struct arena *arena;
@@ -14,15 +23,36 @@ struct pricing {
     struct region_cost *cost;
 };
 
-double cost_dram_rate(const struct machine *machine); /* bytes a second that kernels see */
+double cost_dram_rate(const struct machine *machine);  /* bytes a second that kernels read */
+double cost_write_rate(const struct machine *machine); /* and write */
 double cost_l2_rate(const struct machine *machine);
 bool cost_stays_in_l2(const struct machine *machine, double bytes);
+/* Of a tensor between regions, as edges price it: one write or one read of all of it. */
+double cost_carry_s(const struct machine *machine, double bytes, bool writes);
 
 /* ---- cost_walk.c ---- */
 
 /* Bytes of an edge's tensor, larger than L2, that its reader still finds there. */
 double cost_found_bytes(const struct plan *plan, const struct plan_edge *edge, size_t tensor,
                         const struct bound_op *bound, const struct machine *machine);
+
+/* ---- cost_sectors.c ---- */
+
+void cost_sectors_init(const struct pricing *p, struct sectors *out);
+void cost_sectors(const struct pricing *p, size_t stmt, struct sectors *out);
+
+/* ---- cost_wait.c ---- */
+
+struct customers {
+    int64_t blocks;             /* spread over all SMs */
+    int64_t blocks_per_sm;      /* at a time */
+    int64_t threads;            /* of a block */
+    bool warps;                 /* each warp is a customer, else each block */
+    double delay_s;             /* what a customer waits for by itself */
+    double memory_s, compute_s; /* of all of them, on the SMs that have some */
+};
+/* Seconds until the last is done. */
+double cost_contended_s(const struct machine *machine, const struct customers *customers);
 
 /* ---- cost_kernels.c: fill memory_s and bytes; then what each kind adds ---- */
 

@@ -62,10 +62,10 @@ const char *compute_name(enum compute compute)
     panic("compute %d", (int)compute);
 }
 
-size_t op_tensor_find(const struct op *op, const char *name)
+size_t op_tensor_find(const struct op *op, struct str name)
 {
     for (size_t i = 0; i < op->tensor_count; i++)
-        if (str_equal(op->tensors[i].name, str_from(name)))
+        if (str_equal(op->tensors[i].name, name))
             return i;
     return OP_NONE;
 }

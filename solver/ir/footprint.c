@@ -6,6 +6,7 @@
  *
  * Registers: sums and operands that a thread names, plus what addresses and indices take.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -17,16 +18,14 @@ enum {
     WARP = 32,
     ELEMENTS_THREADS = 256,
     BLOCKS_MAX = 1 << 20, /* of rows, maps and elements: then threads walk */
-    TILE_PAD = 4,         /* words beside each row of a tile */
-    /* TUNING: registers that kernels for sm_90a have beside elements: 79 and 205 for tiles of
-     * 4 x 4 and 8 x 8, 48 and 52 for rows of 8 elements a thread (tests/gpu/results). */
-    TILE_REGISTERS = 31,
+    /* TUNING: registers that kernels for sm_90a have beside elements: 48 and 52 for rows of 8
+     * elements a thread (tests/gpu/results); the last two are from
+     * tests/integration/test_estimates.c. */
     ROW_REGISTERS = 24,
     ROW_ARRAYS_LIVE = 3,
-    ELEMENT_REGISTERS = 40
+    ROW_FAR_REGISTERS = 6, /* of a tensor that is read elsewhere than along the row: its address */
+    ELEMENT_REGISTERS = 32 /* 90 of 105 kernels have no more, half have 29 or less */
 };
-/* TUNING: as above; operands and indices that grow with a tile. */
-static const double tile_growth = 1.21;
 
 static const char *const kind_names[] = {
 #define X(id, name) name,
@@ -86,106 +85,12 @@ struct region_tensors region_tensors(struct arena *arena, const struct op *op,
 }
 
 /* The first of several loops is what the others leave. */
-static int64_t divisions_of(const struct loop *loops, size_t count)
+int64_t footprint_divisions(const struct loop *loops, size_t count)
 {
     int64_t divisions = 0;
     for (size_t i = 1; i < count; i++)
         divisions += loops[i].extent->op != FORMULA_INT;
     return divisions;
-}
-
-/* ---- tile ---- */
-
-struct loops_used {
-    bool used[OP_LOOPS_MAX];
-};
-
-static void mark_loop(void *context, const struct expr *expr)
-{
-    struct loops_used *loops = context;
-    if (expr->op == EXPR_INDEX)
-        loops->used[expr->loop] = true;
-}
-
-static bool tile_sides(const struct plan_region *region, const struct bound_op *bound,
-                       struct footprint *out, const char **why)
-{
-    size_t s = region->stmts[0];
-    const struct stmt *stmt = &bound->op->stmts[s];
-    struct loops_used a = {{false}}, b = {{false}};
-    size_t last[SIDE_COUNT];
-    expr_walk(out->factors[0], mark_loop, &a);
-    expr_walk(out->factors[1], mark_loop, &b);
-    for (int side = 0; side < SIDE_COUNT; side++) {
-        out->extent[side] = out->block[side] = out->thread[side] = 1;
-        last[side] = OP_NONE;
-    }
-    for (size_t i = 0; i < stmt->loop_count; i++) {
-        enum footprint_side side = i >= stmt->free_count    ? SIDE_K
-                                   : a.used[i] == b.used[i] ? SIDE_BATCH
-                                   : a.used[i]              ? SIDE_M
-                                                            : SIDE_N;
-        out->extent[side] = footprint_times(out->extent[side], bound->extents[s][i]);
-        bool divides = last[side] != OP_NONE && stmt->loops[i].extent->op != FORMULA_INT;
-        out->divisions[0] += divides && (side == SIDE_M || side == SIDE_K);
-        out->divisions[1] += divides && (side == SIDE_N || side == SIDE_K);
-        last[side] = i;
-    }
-    for (int side = SIDE_M; side < SIDE_COUNT; side++) {
-        const struct plan_tile *tile =
-            last[side] == OP_NONE ? NULL : region_tile(region, stmt->loops[last[side]].name);
-        if (tile == NULL) {
-            *why = last[side] == OP_NONE ? "a factor has no loop of its own"
-                                         : "a side of the product has no tile";
-            return false;
-        }
-        out->block[side] = side == SIDE_K ? tile->step : tile->block;
-        out->thread[side] = side == SIDE_K ? 1 : tile->thread;
-        if (out->block[side] < 1) {
-            *why = "the summed index has no step";
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool is_product(const struct stmt *stmt)
-{
-    for (size_t i = 0; i < stmt->loop_count; i++)
-        if (stmt->loops[i].bound != RANGE_FULL)
-            return false;
-    return stmt->seq == OP_NONE && stmt->scatter == NULL && stmt->reduce == REDUCE_SUM &&
-           stmt->value->op == EXPR_MUL && dtype_is_float(stmt->value->dtype);
-}
-
-static bool tile_footprint(const struct plan_region *region, const struct bound_op *bound,
-                           struct footprint *out, const char **why)
-{
-    const struct stmt *stmt = &bound->op->stmts[region->stmts[0]];
-    if (!is_product(stmt)) {
-        *why = "its first statement is no float sum of products";
-        return false;
-    }
-    out->factors[0] = stmt->value->args[0];
-    out->factors[1] = stmt->value->args[1];
-    if (!tile_sides(region, bound, out, why))
-        return false;
-    int64_t word = stmt->value->dtype == DTYPE_F64 ? 8 : 4;
-    int64_t sides = out->block[SIDE_M] + out->block[SIDE_N] + 2 * TILE_PAD;
-    int64_t sums = out->thread[SIDE_M] * out->thread[SIDE_N];
-    double own = (double)(2 * sums + out->thread[SIDE_M] + out->thread[SIDE_N]) * (double)word / 4;
-    out->element_bytes = word;
-    out->vector = out->items = out->passes = out->kernels = 1;
-    out->shared_bytes = footprint_times(footprint_times(out->block[SIDE_K], sides),
-                                        footprint_times(word, region->depth));
-    out->registers = TILE_REGISTERS + (int64_t)(tile_growth * own);
-    out->threads = num_ceil_div(out->block[SIDE_M], out->thread[SIDE_M]) *
-                   num_ceil_div(out->block[SIDE_N], out->thread[SIDE_N]);
-    out->blocks =
-        footprint_times(out->extent[SIDE_BATCH],
-                        footprint_times(num_ceil_div(out->extent[SIDE_M], out->block[SIDE_M]),
-                                        num_ceil_div(out->extent[SIDE_N], out->block[SIDE_N])));
-    return true;
 }
 
 /* ---- rows ---- */
@@ -202,7 +107,8 @@ struct rows {
     bool *live;          /* by tensor: a thread holds its elements */
     bool *touched;       /* by tensor: loaded in the pass at hand */
     bool *arrays;        /* by tensor: ever held */
-    bool loose;          /* something is read elsewhere than at the own position */
+    bool *far;           /* by tensor: read elsewhere than at the own position */
+    bool loose;          /* some is */
     int64_t *loads;
     bool *written; /* by tensor: by a statement of the region */
 };
@@ -267,7 +173,9 @@ static void touch(void *context, const struct expr *expr)
     rows->touched[expr->tensor] = true;
     bool own = is_own(rows, expr), scalar = rows->op->tensors[expr->tensor].rank <= rows->outer;
     rows->arrays[expr->tensor] |= own;
-    rows->loose |= !own && !(scalar && rows->written[expr->tensor]);
+    bool far = !own && !(scalar && rows->written[expr->tensor]);
+    rows->far[expr->tensor] |= far;
+    rows->loose |= far;
 }
 
 /* Adds what an earlier pass computed and this one needs again; notes what is read. */
@@ -372,9 +280,10 @@ static int64_t rows_shared_bytes(const struct rows *rows)
 static void rows_registers(const struct rows *rows)
 {
     struct footprint *out = rows->out;
-    int64_t arrays = 0, words = 1;
+    int64_t arrays = 0, words = 1, far = 0;
     out->element_bytes = 1;
     for (size_t t = 0; t < rows->op->tensor_count; t++) {
+        far += rows->far[t] && !rows->arrays[t];
         if (!rows->arrays[t])
             continue;
         int64_t bytes = (int64_t)dtype_bytes(rows->op->tensors[t].dtype);
@@ -382,7 +291,43 @@ static void rows_registers(const struct rows *rows)
         words = bytes > 4 ? 2 : words;
         out->element_bytes = bytes > out->element_bytes ? bytes : out->element_bytes;
     }
-    out->registers = ROW_REGISTERS + out->items * words * smaller(arrays, ROW_ARRAYS_LIVE);
+    out->registers = ROW_REGISTERS + ROW_FAR_REGISTERS * far +
+                     out->items * words * smaller(arrays, ROW_ARRAYS_LIVE);
+}
+
+/* What a kernel of ours does not write: rows in shared memory, a running state in place of a pass,
+ * several blocks a row. */
+static bool rows_for_models(struct rows *rows, const char **why)
+{
+    struct footprint *out = rows->out;
+    const bool in_shared = region_uses(rows->region, PRIMITIVE_SHARED_RESIDENCY);
+    if (region_uses(rows->region, PRIMITIVE_ONLINE_STATE) && out->passes > 1) {
+        out->passes--;
+        for (size_t t = 0; t < rows->op->tensor_count; t++)
+            rows->loads[t] = smaller(rows->loads[t], out->passes);
+    }
+    for (size_t t = 0; in_shared && t < rows->op->tensor_count; t++) {
+        if (rows->loads[t] <= 1 || !rows->arrays[t])
+            continue;
+        int64_t row =
+            footprint_times(out->length, (int64_t)dtype_bytes(rows->op->tensors[t].dtype));
+        int64_t own = footprint_times(row, out->threads / out->sharing);
+        out->held_bytes = num_add(out->held_bytes, own, &own) ? own : INT64_MAX;
+        rows->loads[t] = 1;
+    }
+    if (out->split > 1 && out->passes > 1) {
+        *why = "several blocks share a row, but a later pass over it needs the results of all";
+        return false;
+    }
+    if (out->split > 1) {
+        int64_t states = 0;
+        for (size_t i = 0; i < rows->region->stmt_count; i++)
+            states += rows->parts[i] == PART_REDUCE;
+        out->kernels = 2;
+        out->blocks = smaller(footprint_times(out->blocks, out->split), INT32_MAX);
+        out->workspace_bytes = footprint_times(footprint_times(out->rows, out->split), 8 * states);
+    }
+    return true;
 }
 
 static bool rows_footprint(struct arena *arena, const struct plan_region *region,
@@ -398,6 +343,7 @@ static bool rows_footprint(struct arena *arena, const struct plan_region *region
                         .live = arena_array(arena, bool, tensors),
                         .touched = arena_array(arena, bool, tensors),
                         .arrays = arena_array(arena, bool, tensors),
+                        .far = arena_array(arena, bool, tensors),
                         .loads = arena_array(arena, int64_t, tensors),
                         .written = arena_array(arena, bool, tensors)};
     for (size_t i = 0; i < region->stmt_count; i++)
@@ -416,8 +362,12 @@ static bool rows_footprint(struct arena *arena, const struct plan_region *region
     out->streaming = !reduces || region_uses(region, PRIMITIVE_STREAMING_ACCUMULATION);
     out->threads = region->threads[0];
     out->vector = region->vector;
+    out->split = region->split;
     out->items = out->streaming ? out->vector : tile == NULL ? 1 : tile->thread;
     out->sharing = out->warp ? WARP : out->threads;
+    if (tile != NULL)
+        out->apart = llabs(tile->thread - out->items) +
+                     llabs(tile->block - footprint_times(out->sharing, out->items));
     out->kernels = 1;
     int64_t work = reduces ? out->rows : out->length;
     int64_t each =
@@ -427,9 +377,12 @@ static bool rows_footprint(struct arena *arena, const struct plan_region *region
     out->loads = rows.loads;
     out->arrays = rows.arrays;
     if (rows.loose)
-        out->divisions[0] = divisions_of(&first->loops[rows.outer], rows.inner);
+        out->divisions[0] = footprint_divisions(&first->loops[rows.outer], rows.inner);
+    if (!rows_for_models(&rows, why))
+        return false;
     rows_registers(&rows);
-    out->shared_bytes = rows_shared_bytes(&rows);
+    if (!num_add(rows_shared_bytes(&rows), out->held_bytes, &out->shared_bytes))
+        out->shared_bytes = INT64_MAX;
     return true;
 }
 
@@ -462,6 +415,39 @@ static void elements_footprint(struct arena *arena, const struct plan_region *re
     out->loads = loads;
 }
 
+/* ---- who writes it ---- */
+
+bool region_realisable(const struct plan_region *region, const char **why)
+{
+    const bool rows =
+        region_uses(region, PRIMITIVE_WARP_SUMMARY) || region_uses(region, PRIMITIVE_BLOCK_SUMMARY);
+    const bool tile = region_uses(region, PRIMITIVE_REGISTER_TILE);
+    *why = "split, pipelined and tensor-core regions";
+    if (region->split > 1 || region->depth > 1 || region->mma[0] > 0 || region->stage_count > 0 ||
+        region_uses(region, PRIMITIVE_TENSOR_CORE_TILE))
+        return false;
+    *why = "a chain of two products, or of one and its row statistics, in one kernel: the realiser "
+           "writes each product as a region of its own";
+    if (region_uses(region, PRIMITIVE_TILE_STAGING) &&
+        region_uses(region, PRIMITIVE_STREAMING_ACCUMULATION))
+        return false;
+    *why = "vector accesses and layouts of a tile";
+    if (tile && (region->vector > 1 || !str_equal(region->layout, str_from("row-major"))))
+        return false;
+    *why = "rows in shared memory or with a running state";
+    return !rows || (!region_uses(region, PRIMITIVE_SHARED_RESIDENCY) &&
+                     !region_uses(region, PRIMITIVE_ONLINE_STATE));
+}
+
+bool plan_realisable(const struct plan *plan)
+{
+    const char *why;
+    for (size_t i = 0; i < plan->region_count; i++)
+        if (!region_realisable(&plan->regions[i], &why))
+            return false;
+    return true;
+}
+
 bool footprint_of(struct arena *arena, const struct plan_region *region,
                   const struct bound_op *bound, struct footprint *out, const char **why)
 {
@@ -472,9 +458,9 @@ bool footprint_of(struct arena *arena, const struct plan_region *region,
         region_uses(region, PRIMITIVE_STREAMING_ACCUMULATION)) {
         if (!chain_footprint(arena, region, bound, &made, why))
             return false;
-    } else if (region_uses(region, PRIMITIVE_REGISTER_TILE)) {
-        made.kind = FOOTPRINT_TILE;
-        if (!tile_footprint(region, bound, &made, why))
+    } else if (region_uses(region, PRIMITIVE_REGISTER_TILE) ||
+               region_uses(region, PRIMITIVE_TENSOR_CORE_TILE)) {
+        if (!tile_footprint(arena, region, bound, &made, why))
             return false;
     } else if (summary || region_uses(region, PRIMITIVE_VECTOR_ACCESS)) {
         if (!rows_footprint(arena, region, bound, &made, why))

@@ -1,6 +1,7 @@
 #ifndef SOLVER_IR_FOOTPRINT_H
 #define SOLVER_IR_FOOTPRINT_H
 
+#include "solver/ir/mma.h"
 #include "solver/ir/plan.h"
 
 /*
@@ -9,7 +10,7 @@
  *
  *   tile-staging and streaming          chain: two products, row statistics between them, or one
  *                                       product and its row statistics; no kernel of the realiser's
- *   register-tile                       tile: a float sum of products and what follows on it
+ *   register- or tensor-core tile      tile: a float sum of products and what follows on it
  *   warp- or block-cooperative summary  rows: reductions over inner loops, shared by threads
  *   vector-access alone                 maps over the same elements
  *   none                                elements: one thread an element, a kernel a statement
@@ -46,10 +47,26 @@ struct footprint {
     int64_t passes;        /* over the row; 1 when held */
     const bool *arrays;    /* by tensor: it lies along the row, a thread holds its elements */
     const int64_t *loads;  /* by tensor: how often the kernel reads it from memory */
+    int64_t apart;         /* what the row's tile says otherwise than threads and vector */
+    int64_t held_bytes;    /* of shared_bytes, what rows take that are held there */
 
-    /* tile; extents, and what a block and a thread cover (of K: a step) */
+    /* rows, tile */
+    int64_t split;           /* blocks that share a row or a sum; parts go through a workspace */
+    int64_t workspace_bytes; /* of those parts */
+
+    /* tile; extents, and what a block and a thread cover (of K: a stage).  With mma a thread's part
+     * is spread over the lanes of a warp or warp group (mma.h). */
     int64_t extent[SIDE_COUNT], block[SIDE_COUNT], thread[SIDE_COUNT];
-    const struct expr *factors[2]; /* over M and K, over N and K */
+    int64_t factor_bytes;          /* an element of a factor in shared memory */
+    const struct mma_shape *shape; /* NULL = no instruction has those sizes, or no mma */
+    struct footprint_factor {
+        size_t tensor; /* OP_NONE: the factor is computed, not a tensor's element as it lies */
+        enum staging staging;
+        int64_t line;       /* elements that lie side by side in the tile */
+        int64_t contiguous; /* elements of a row of the tensor */
+        int64_t copy_bytes; /* an access to it; of an asynchronous copy what it copies */
+        int64_t align;      /* bytes */
+    } factor[2];            /* over M and K, over N and K */
 
     /* chain; as of a tile over rows and the shared index (with mma: 16 x 8 a warp).  Two products:
      * K whole.  One: K whole, or a block goes along it in every step; passes: of the scores. */
@@ -57,14 +74,21 @@ struct footprint {
     int64_t held;    /* bytes of a block's scores that lie in shared memory until their row ends */
     int64_t steps;   /* along the shared index, of all blocks down the rows, in one pass */
     int64_t rest;    /* iterations that threads, warps or instructions leave over */
-    int64_t depth;   /* stages of its pipeline, 1 = none */
-    bool mma, online;
+    bool online;
+
+    /* tile, chain */
+    int64_t depth; /* stages of its pipeline, 1 = none */
+    bool mma;
 };
 
 /* False with the reason when the statements are not what the primitives say; then *out is
  * untouched.  The plan has passed plan_check.  Text and arrays live in `arena`. */
 bool footprint_of(struct arena *arena, const struct plan_region *region,
                   const struct bound_op *bound, struct footprint *out, const char **why);
+/* Does synth's realiser write it?  False: it is for a model alone; *why says what the realiser does
+ * not write. */
+bool region_realisable(const struct plan_region *region, const char **why);
+bool plan_realisable(const struct plan *plan);
 const char *footprint_kind_name(enum footprint_kind kind);
 
 /* By tensor, for one region: read by its statements; written by them; written and needed outside

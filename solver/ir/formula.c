@@ -619,6 +619,17 @@ bool formula_eval(const struct formula *f, const struct formula_env *env, int64_
 
 /* ---- comparing and names ---- */
 
+const struct formula *formula_copy(struct arena *arena, const struct formula *formula)
+{
+    if (formula == NULL)
+        return NULL;
+    struct formula *copy = arena_new(arena, struct formula);
+    *copy = *formula;
+    copy->a = formula_copy(arena, formula->a);
+    copy->b = formula_copy(arena, formula->b);
+    return copy;
+}
+
 bool formula_equal(const struct formula *a, const struct formula *b)
 {
     if (a == b)

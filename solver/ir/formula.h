@@ -91,6 +91,8 @@ const struct formula *formula_count(struct arena *arena, const struct formula *c
 const struct formula *formula_and(struct arena *arena, const struct formula *a,
                                   const struct formula *b);
 bool formula_equal(const struct formula *a, const struct formula *b);
+/* Names are borrowed; NULL of NULL. */
+const struct formula *formula_copy(struct arena *arena, const struct formula *formula);
 /* The first name in the formula that is not in `names`, or an empty str. */
 struct str formula_unknown_name(const struct formula *formula, const struct str *names,
                                 size_t count);

@@ -38,7 +38,10 @@
  *
  * Terms that are alike round alike: with equal terms, or terms far below the partial sum s, errors
  * do not average out.  So a third term in a row that differs from its predecessor by at most
- * 2 u |s| adds what its addition can lose, min(|term|, u |s|); random terms rarely do.
+ * 2 u |s| adds what its addition can lose, min(|term|, u |s|); random terms rarely do.  From the
+ * other end the same terms meet V - s, V the whole sum: u times the sum of |V - s| over them, which
+ * is at most sqrt(n sum (V - s)^2) for n of them; never more than their own sizes.  And where a
+ * term dwarfs all n before it, an order that begins with it may lose u times its size n times.
  *
  * An f32 product made of three tf32 ones (3xTF32, honest on every track) is within 12 u of itself:
  * two rests rounded at 2^-11 of 2^-11, and the product of the rests left out.
@@ -55,6 +58,10 @@
  * Exact integers below 1 / u cost nothing, in any order, in an output.  Other sums are steps to
  * something that may be reached without them: Welford's running mean of integers is no integer, nor
  * are the weights of an attention that divides before it adds.
+ *
+ * A sum has no order, so where the terms of one sign alone leave the type's range it is open.  So
+ * is a product whose factors above 1 do; where those below 1 leave it at the other end, the others
+ * multiply what is flushed.
  *
  * In f64 the value that candidates are compared with is itself rounded like theirs: u counts twice.
  *
@@ -635,6 +642,18 @@ void bound_convert(const struct conversion *c, const struct reg *src, const stru
 
 /* ---- sums ---- */
 
+/* What the additions of terms that are alike may lose, from either end. */
+static double alike_loss(const struct acc *acc, size_t at, double unit)
+{
+    double v = acc->value[at].f;
+    double n = acc->field[ACC_ALIKE][at];
+    double squares =
+        n * v * v - 2 * v * acc->field[ACC_ALIKE_AT][at] + acc->field[ACC_ALIKE_SQUARE][at];
+    double reversed = unit * sqrt(n * fmax(squares, 0));
+    return fmax(acc->field[ACC_COHERENT][at], fmin(reversed, acc->field[ACC_ALIKE_ABS][at])) +
+           acc->field[ACC_DWARFED][at];
+}
+
 /* What honest orders of summing `count` terms may lose. */
 static double sum_loss(const struct kernel *k, const struct acc *acc, size_t at, double count)
 {
@@ -648,7 +667,7 @@ static double sum_loss(const struct kernel *k, const struct acc *acc, size_t at,
         return most;
     double any_order = 4 * sqrt(count) * peak;
     double truncated = k->is_product ? count / 8 * peak : 0;
-    double loss = fmax(16 * size, fmax(any_order, truncated)) + acc->field[ACC_COHERENT][at];
+    double loss = fmax(16 * size, fmax(any_order, truncated)) + alike_loss(acc, at, k->limits.unit);
     return fmin(most, loss);
 }
 
@@ -665,7 +684,8 @@ double bound_sum(const struct kernel *k, const struct acc *acc, size_t at, int64
     if (!k->keeps_exact || acc->field[ACC_INEXACT][at] != 0 ||
         acc->field[ACC_ABS][at] > k->limits.whole)
         b += sum_loss(k, acc, at, (double)count);
-    if (acc->field[ACC_PEAK][at] + b > k->limits.max)
+    double one_sign = (acc->field[ACC_ABS][at] + fabs(v)) / 2; /* the terms of v's sign alone */
+    if (one_sign + b > k->limits.max)
         return INFINITY;
     return settle(&k->limits, v, b);
 }
@@ -678,4 +698,13 @@ double bound_product(const struct limits *limits, double x, double bx, double y,
         return open_or(settle(limits, v, b));
     struct ball args[2] = {{x, open_or(bx)}, {y, open_or(by)}};
     return settle_special(args, 2);
+}
+
+double bound_factors(const struct limits *limits, double b, double above, double below)
+{
+    double most = exp2(above);
+    double least = exp2(below);
+    if (most > limits->max)
+        return INFINITY;
+    return least < limits->normal ? b + limits->flush * most : b;
 }

@@ -174,19 +174,39 @@ static void fold_rounded(const struct kernel *k, union cell *acc, const struct r
 /* ---- bounds ---- */
 
 /* Does this term's addition round as the two before it did?  Then it may lose what they lost. */
+static void collect_alike(const struct acc *acc, size_t at, double size, double unit)
+{
+    double sum = acc->value[at].f;
+    double loss = unit * fabs(sum);
+    acc->field[ACC_COHERENT][at] += size < loss ? size : loss;
+    acc->field[ACC_ALIKE][at] += 1;
+    acc->field[ACC_ALIKE_ABS][at] += size;
+    acc->field[ACC_ALIKE_AT][at] += sum;
+    acc->field[ACC_ALIKE_SQUARE][at] += sum * sum;
+}
+
+/* A term that dwarfs all before it: had it been the first, each of them could be lost. */
+static void collect_dwarfed(const struct acc *acc, size_t at, double size, double unit)
+{
+    double lost = fmin(acc->field[ACC_ABS][at], acc->field[ACC_TERMS][at] * unit * size);
+    acc->field[ACC_DWARFED][at] = fmax(acc->field[ACC_DWARFED][at], lost);
+}
+
 static void collect_coherent(const struct acc *acc, size_t at, double x, double unit)
 {
     double size = fabs(x);
-    double reach = 2 * unit * fabs(acc->value[at].f);
     if (x == 0)
         return;
-    if (2 * unit * size > acc->field[ACC_PEAK][at])
-        acc->field[ACC_COHERENT][at] = acc->field[ACC_ABS][at];
-    bool alike = fabs(x - acc->field[ACC_LAST][at]) <= reach;
+    if (4 * unit * size > acc->field[ACC_MOST][at])
+        collect_dwarfed(acc, at, size, unit);
+    bool alike = fabs(x - acc->field[ACC_LAST][at]) <= 2 * unit * fabs(acc->value[at].f);
     if (alike && acc->field[ACC_RUN][at] >= 1)
-        acc->field[ACC_COHERENT][at] += size < reach / 2 ? size : reach / 2;
+        collect_alike(acc, at, size, unit);
     acc->field[ACC_RUN][at] = alike ? 1 : 0;
     acc->field[ACC_LAST][at] = x;
+    acc->field[ACC_TERMS][at] += 1;
+    if (size > acc->field[ACC_MOST][at])
+        acc->field[ACC_MOST][at] = size;
 }
 
 static void collect_sum(const struct worker *w, const struct reg *terms, size_t n, bool along)
@@ -237,6 +257,14 @@ static void collect_rounding(const struct worker *w, size_t n, bool along)
     }
 }
 
+/* Binades that the factors go up, and down. */
+static void collect_binades(const struct acc *acc, size_t at, double x)
+{
+    double binades = log2(fabs(x));
+    if (isfinite(binades))
+        acc->field[binades > 0 ? ACC_ABS : ACC_PEAK][at] += binades;
+}
+
 static void collect_product(const struct worker *w, const struct reg *terms, size_t n, bool along)
 {
     const struct acc *acc = &w->acc;
@@ -245,6 +273,7 @@ static void collect_product(const struct worker *w, const struct reg *terms, siz
         double x = terms->at[i * terms->step].f;
         double p = acc->value[at].f;
         acc->value[at].f = p * x;
+        collect_binades(acc, at, x);
         acc->field[ACC_BOUND][at] = bound_product(&w->kernel->limits, p, acc->field[ACC_BOUND][at],
                                                   x, terms->bound[i * terms->bound_step], p * x);
     }
@@ -347,7 +376,9 @@ static double end_bound(const struct worker *w, size_t at, int64_t count)
             return bound_sum(w->kernel, acc, at, count);
         return b;
     case REDUCE_PROD:
-        return b;
+        return w->kernel->is_float ? bound_factors(&w->kernel->limits, b, acc->field[ACC_ABS][at],
+                                                   acc->field[ACC_PEAK][at])
+                                   : b;
     case REDUCE_ANY:
     case REDUCE_ALL:
         return b > 0 && acc->field[ACC_ABS][at] == 0 ? 1 : 0;

@@ -137,9 +137,9 @@ struct reg {
 
 /* Accumulators of a reduction, a lane each; which fields are in use depends on op and mode. */
 enum acc_field {
-    ACC_ABS,     /* sum of |terms|; least of max, min */
+    ACC_ABS,     /* sum of |terms|; least of max, min; of a product, binades up */
     ACC_BOUND,   /* sum of the terms' bounds; greatest of max, min */
-    ACC_PEAK,    /* largest |partial sum| */
+    ACC_PEAK,    /* largest |partial sum|; of a product, binades down */
     ACC_SQUARE,  /* sum of squared products, for the statistics of rounded factors */
     ACC_ROUND_A, /* what rounding the first factor does to the sum */
     ACC_ROUND_B,
@@ -147,6 +147,13 @@ enum acc_field {
     ACC_COHERENT, /* what additions may lose that round alike: see interp_bound.c */
     ACC_LAST,     /* last term that was not 0 */
     ACC_RUN,      /* how many before it were alike */
+    ACC_DWARFED,  /* what terms that a later one dwarfs may lose */
+    ACC_TERMS,    /* that were not 0 */
+    ACC_MOST,     /* largest |term| */
+    ACC_ALIKE,    /* terms that were alike, the sum of their sizes, of the partial sums that they */
+    ACC_ALIKE_ABS, /* were added to, and of the squares of those */
+    ACC_ALIKE_AT,
+    ACC_ALIKE_SQUARE,
     ACC_FIELDS
 };
 struct acc {
@@ -221,6 +228,9 @@ void bound_convert(const struct conversion *c, const struct reg *src, const stru
 /* Bound of x * y = v, overflow included. */
 double bound_product(const struct limits *limits, double x, double bx, double y, double by,
                      double v);
+/* Of a whole product whose factors go up by `above` binades and down by `below` <= 0, in any order.
+ */
+double bound_factors(const struct limits *limits, double b, double above, double below);
 /* Bound of a sum of `count` terms in accumulator `at`. */
 double bound_sum(const struct kernel *k, const struct acc *acc, size_t at, int64_t count);
 struct limits bound_limits(enum dtype dtype);

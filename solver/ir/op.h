@@ -341,7 +341,7 @@ void op_print_stmt(struct buf *out, const struct op *op, const struct stmt *stmt
 void op_print_expr(struct buf *out, const struct op *op, const struct stmt *stmt,
                    const struct expr *expr);
 
-size_t op_tensor_find(const struct op *op, const char *name); /* OP_NONE */
+size_t op_tensor_find(const struct op *op, struct str name); /* OP_NONE */
 size_t op_dim_find(const struct op *op, struct str name);
 bool op_track_find(const struct op *op, struct str name, const struct track **out);
 const char *expr_op_name(enum expr_op op);

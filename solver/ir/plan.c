@@ -8,6 +8,8 @@
  */
 #include "solver/ir/plan.h"
 
+#include <string.h>
+
 #include "base/panic.h"
 
 #include "solver/ir/doc_int.h"
@@ -41,6 +43,46 @@ const char *residency_name(enum residency residency)
 {
     ASSERT((size_t)residency < COUNT_OF(residency_names));
     return residency_names[residency];
+}
+
+/* ---- copies ---- */
+
+struct plan_region plan_region_copy(struct arena *arena, const struct plan_region *region)
+{
+    struct plan_region copy = *region;
+    size_t *stmts = arena_array(arena, size_t, region->stmt_count + 1);
+    enum primitive *primitives = arena_array(arena, enum primitive, region->primitive_count + 1);
+    struct plan_tile *tiles = arena_array(arena, struct plan_tile, region->tile_count + 1);
+    struct plan_stage *stages = arena_array(arena, struct plan_stage, region->stage_count + 1);
+    if (region->stmt_count > 0)
+        memcpy(stmts, region->stmts, region->stmt_count * sizeof(*stmts));
+    if (region->primitive_count > 0)
+        memcpy(primitives, region->primitives, region->primitive_count * sizeof(*primitives));
+    if (region->tile_count > 0)
+        memcpy(tiles, region->tiles, region->tile_count * sizeof(*tiles));
+    if (region->stage_count > 0)
+        memcpy(stages, region->stages, region->stage_count * sizeof(*stages));
+    copy.stmts = stmts;
+    copy.primitives = primitives;
+    copy.tiles = tiles;
+    copy.stages = stages;
+    return copy;
+}
+
+const struct plan *plan_copy(struct arena *arena, const struct plan *plan)
+{
+    struct plan *copy = arena_new(arena, struct plan);
+    struct plan_region *regions = arena_array(arena, struct plan_region, plan->region_count + 1);
+    struct plan_edge *edges = arena_array(arena, struct plan_edge, plan->edge_count + 1);
+    for (size_t i = 0; i < plan->region_count; i++)
+        regions[i] = plan_region_copy(arena, &plan->regions[i]);
+    if (plan->edge_count > 0)
+        memcpy(edges, plan->edges, plan->edge_count * sizeof(*edges));
+    *copy = *plan;
+    copy->regions = regions;
+    copy->edges = edges;
+    copy->guard = formula_copy(arena, plan->guard);
+    return copy;
 }
 
 /* ---- reading ---- */

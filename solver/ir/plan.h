@@ -75,6 +75,9 @@ bool plan_parse(struct arena *arena, const struct json *json, const struct plan 
 void plan_print(struct json_writer *w, const struct plan *plan);
 struct hash plan_hash(const struct plan *plan);
 /* What a plan says, looked up; NULL: the region does not tile that loop. */
+/* Of all but names and layouts, which are borrowed. */
+struct plan_region plan_region_copy(struct arena *arena, const struct plan_region *region);
+const struct plan *plan_copy(struct arena *arena, const struct plan *plan);
 bool region_uses(const struct plan_region *region, enum primitive primitive);
 bool plan_uses(const struct plan *plan, enum primitive primitive); /* a region does; NULL: none */
 const struct plan_tile *region_tile(const struct plan_region *region, struct str index);

@@ -187,14 +187,6 @@ static bool region_reads(const struct checker *c, size_t region_index, size_t te
     return false;
 }
 
-static size_t find_tensor(const struct op *op, struct str name)
-{
-    for (size_t i = 0; i < op->tensor_count; i++)
-        if (str_equal(op->tensors[i].name, name))
-            return i;
-    return OP_NONE;
-}
-
 static bool writes(const struct checker *c, size_t region, size_t tensor)
 {
     size_t stmt = c->op->tensors[tensor].written_by;
@@ -214,7 +206,7 @@ static bool check_names(const struct checker *c, size_t index)
     }
     for (size_t i = 0; i < region->stage_count; i++) {
         struct str name = region->stages[i].tensor;
-        size_t tensor = find_tensor(c->op, name);
+        size_t tensor = op_tensor_find(c->op, name);
         snprintf(path, sizeof(path), "regions[%zu].stages[%zu]", index, i);
         if (tensor == OP_NONE || (!region_reads(c, index, tensor) && !writes(c, index, tensor)))
             return doc_refuse(c->err, path, "no statement of the region uses a tensor \"%.*s\"",
@@ -228,7 +220,7 @@ static bool check_edges_true(const struct checker *c)
     char path[DOC_PATH_BYTES];
     for (size_t i = 0; i < c->plan->edge_count; i++) {
         const struct plan_edge *edge = &c->plan->edges[i];
-        size_t tensor = find_tensor(c->op, edge->tensor);
+        size_t tensor = op_tensor_find(c->op, edge->tensor);
         snprintf(path, sizeof(path), "edges[%zu]", i);
         if (tensor == OP_NONE || !writes(c, edge->from, tensor))
             return doc_refuse(c->err, path, "regions[%zu] does not write \"%.*s\"", edge->from,

@@ -11,6 +11,8 @@
 
 #include "solver/legal/structure_int.h"
 
+enum { DEVIATIONS_MAX = 6 }; /* factors that two deviations are looked for among */
+
 struct str name_of(const struct analysis *a, size_t stmt)
 {
     return a->op->tensors[a->op->stmts[stmt].target].name;
@@ -105,17 +107,48 @@ static bool try_rows(struct row_search *r, size_t place)
     return false;
 }
 
+/* Factors along the loops of the mask, whatever those are called; 0 = none, or too many to tell. */
+static uint64_t shape_along(const struct term *term, uint64_t mask)
+{
+    struct factors factors;
+    uint64_t shape = 0;
+    if (!factors_in(term, mask, &factors))
+        return 0;
+    for (size_t i = 0; i < factors.count; i++) /* powers are in the products that they are of */
+        shape += factors.at[i].term->shape * 3 + 1;
+    return shape;
+}
+
+/* The same of a statement's own term, kept with its lowest bit set. */
+static uint64_t shape_of_stmt(struct analysis *a, size_t s)
+{
+    if (a->along == NULL)
+        a->along = arena_array(a->arena, uint64_t, a->op->stmt_count);
+    if (a->along[s] == 0)
+        a->along[s] = shape_along(term_of_stmt(&a->terms, s), loops_reduced(&a->op->stmts[s])) | 1;
+    return a->along[s];
+}
+
+/* Could m's terms be what is wanted, of that shape?  What differs in more than loops could not. */
+static bool is_alike(struct analysis *a, size_t m, const struct term *wanted, uint64_t shape)
+{
+    uint64_t own = shape_of_stmt(a, m);
+    return (shape == 0 || own == 1 || own == (shape | 1)) &&
+           (wanted->tensors & ~term_of_stmt(&a->terms, m)->tensors) == 0;
+}
+
 /* Another reduction over the same rows for which the test holds; OP_NONE. */
 static size_t partner(struct analysis *a, size_t s, enum reduce_op op, row_test *test,
                       struct same_row *context)
 {
+    uint64_t shape = shape_along(context->wanted, loops_reduced(&a->op->stmts[s]));
     for (size_t m = 0; m < a->op->stmt_count; m++) {
         const struct stmt *stmt = &a->op->stmts[m];
+        if (stmt->reduce != op)
+            continue;
         struct row_search rows = {a, m, s, {0}, test, context};
-        bool reads = stmt->reduce == op &&
-                     (context->wanted->tensors & ~term_of_stmt(&a->terms, m)->tensors) == 0;
-        if (m != s && reads && is_plain_reduction(stmt) && stmt->reduce == op &&
-            stmt->free_count <= a->op->stmts[s].free_count && stmt->free_count <= OP_RANK_MAX &&
+        if (m != s && is_plain_reduction(stmt) && stmt->free_count <= a->op->stmts[s].free_count &&
+            stmt->free_count <= OP_RANK_MAX && is_alike(a, m, context->wanted, shape) &&
             try_rows(&rows, 0))
             return m;
     }
@@ -181,62 +214,89 @@ static bool depends_on(const struct analysis *a, size_t s, size_t m)
     return false;
 }
 
-/* x * x, or (x - c) * (x - c) with c from the sum of x. */
+/* A sum of x^2 or (x - c)^2, perhaps each times a weight. */
+struct squares {
+    const struct term *base;    /* x, or x - c; of several squares their product */
+    const struct term *weights; /* the other factors, conditions on indices included */
+    bool weighted;              /* by more than those */
+};
+
+static bool is_even(double power)
+{
+    return power == 2 || power == -2;
+}
+
+/* Which factors are what is squared: all, or the one that is a square. */
+static bool squares_in(struct analysis *a, const struct factors *factors, struct squares *out)
+{
+    struct term_part base[FACTORS_MAX], weights[FACTORS_MAX];
+    size_t even = 0, others = 0, kept = 0, rest = 0;
+    for (size_t i = 0; i < factors->count; i++) {
+        bool range = is_range(factors->at[i].term);
+        even += !range && is_even(factors->at[i].weight);
+        others += !range && !is_even(factors->at[i].weight);
+    }
+    for (size_t i = 0; i < factors->count; i++)
+        if (!is_range(factors->at[i].term) && is_even(factors->at[i].weight))
+            base[kept++] = (struct term_part){factors->at[i].weight / 2, factors->at[i].term};
+        else
+            weights[rest++] = factors->at[i];
+    out->weighted = others > 0;
+    if (even == 0 || (even > 1 && others > 0))
+        return false;
+    out->base = term_product(&a->terms, base, kept);
+    out->weights = term_product(&a->terms, weights, rest);
+    return true;
+}
+
+static void note_moments(struct analysis *a, size_t s, size_t m, bool centred, bool weighted)
+{
+    note_structure(a, s, m, STRUCTURE_MERGEABLE_STATISTICS,
+                   note_text(a,
+                             "with %.*s of statement %zu: %s of parts of the index merge into "
+                             "those of the whole",
+                             STR_ARG(name_of(a, m)), m,
+                             !centred   ? "sum and sum of squares"
+                             : weighted ? "weight, mean and squared deviation"
+                                        : "count, mean and squared deviation"));
+}
+
+/* With the sum of x, times the same weights. */
 static bool find_squares(struct analysis *a, size_t s)
 {
     struct factors factors;
+    struct squares squares;
     const struct term *element, *centre;
-    const struct term *value = term_of_stmt(&a->terms, s);
     double number;
-    if (!factors_in(value, loops_reduced(&a->op->stmts[s]), &factors))
+    if (!factors_in(term_of_stmt(&a->terms, s), loops_reduced(&a->op->stmts[s]), &factors) ||
+        !squares_in(a, &factors, &squares))
         return false;
-    size_t square = OP_NONE;
-    for (size_t i = 0; i < factors.count; i++)
-        if (!is_range(factors.at[i].term))
-            square = square == OP_NONE && factors.at[i].weight == 2 ? i : factors.count;
-    if (square >= factors.count)
-        return false;
-    split(a, s, factors.at[square].term, &element, &centre);
+    split(a, s, squares.base, &element, &centre);
     bool centred = !term_is_number(centre, &number);
     if (!centred && (number < 0 || number > 0))
         return false;
-    struct same_row row = {a, s, element};
-    for (size_t i = 0; i < factors.count; i++)
-        if (is_range(factors.at[i].term))
-            row.wanted = term_times(&a->terms, row.wanted, factors.at[i].term);
+    struct same_row row = {a, s, term_times(&a->terms, element, squares.weights)};
     size_t m =
         centred ? mean_of(a, s, row.wanted, centre) : partner(a, s, REDUCE_SUM, row_sums, &row);
     if (m == OP_NONE || (!centred && (depends_on(a, m, s) || depends_on(a, s, m))))
         return false;
-    note_structure(
-        a, s, m, STRUCTURE_MERGEABLE_STATISTICS,
-        note_text(a,
-                  "with %.*s of statement %zu: %s of parts of the index merge into "
-                  "those of the whole",
-                  STR_ARG(name_of(a, m)), m,
-                  centred ? "count, mean and squared deviation" : "sum and sum of squares"));
+    note_moments(a, s, m, centred, squares.weighted);
     return true;
 }
 
-/* (x - c) * (y - d), c from the sum of x and d from that of y. */
-static bool find_comoment(struct analysis *a, size_t s)
+/* The sum that the centre of factor i is made from, of its elements times the weights. */
+static size_t deviation(struct analysis *a, size_t s, const struct term_part *factor,
+                        const struct term *weights)
 {
-    struct factors factors;
-    size_t means[2], count = 0;
-    if (!factors_in(term_of_stmt(&a->terms, s), loops_reduced(&a->op->stmts[s]), &factors) ||
-        factors.count != 2)
-        return false;
-    for (size_t i = 0; i < 2; i++) {
-        const struct term *element, *centre;
-        split(a, s, factors.at[i].term, &element, &centre);
-        size_t m = factors.at[i].weight == 1 ? mean_of(a, s, element, centre) : OP_NONE;
-        if (m != OP_NONE)
-            means[count++] = m;
-    }
-    if (count < 2)
-        return false;
-    size_t first = means[0] < means[1] ? means[0] : means[1];
-    size_t second = means[0] < means[1] ? means[1] : means[0];
+    const struct term *element, *centre;
+    if (factor->weight != 1)
+        return OP_NONE;
+    split(a, s, factor->term, &element, &centre);
+    return mean_of(a, s, term_times(&a->terms, element, weights), centre);
+}
+
+static void note_comoment(struct analysis *a, size_t s, size_t first, size_t second)
+{
     note_structure(a, s, second, STRUCTURE_MERGEABLE_STATISTICS,
                    note_text(a,
                              "with %.*s of statement %zu and %.*s of statement %zu: count, means "
@@ -244,7 +304,31 @@ static bool find_comoment(struct analysis *a, size_t s)
                              "the whole",
                              STR_ARG(name_of(a, first)), first, STR_ARG(name_of(a, second)),
                              second));
-    return true;
+}
+
+/* w * (x - c) * (y - d), c from the sum of w * x and d from that of w * y. */
+static bool find_comoment(struct analysis *a, size_t s)
+{
+    struct factors factors;
+    if (!factors_in(term_of_stmt(&a->terms, s), loops_reduced(&a->op->stmts[s]), &factors) ||
+        factors.count > DEVIATIONS_MAX)
+        return false;
+    for (size_t i = 0; i < factors.count; i++)
+        for (size_t k = i + 1; k < factors.count; k++) {
+            struct term_part rest[DEVIATIONS_MAX];
+            size_t count = 0;
+            for (size_t n = 0; n < factors.count; n++)
+                if (n != i && n != k)
+                    rest[count++] = factors.at[n];
+            const struct term *weights = term_product(&a->terms, rest, count);
+            size_t one = deviation(a, s, &factors.at[i], weights);
+            size_t other = one == OP_NONE ? one : deviation(a, s, &factors.at[k], weights);
+            if (other == OP_NONE)
+                continue;
+            note_comoment(a, s, one < other ? one : other, one < other ? other : one);
+            return true;
+        }
+    return false;
 }
 
 bool has_moments(const struct analysis *a, size_t s)
@@ -453,7 +537,7 @@ static bool is_gathered(const struct analysis *a, const struct term *term, uint6
 /* What makes one of the factors a weight; NULL = nothing does. */
 static const char *weights_in(struct analysis *a, size_t s, const struct factors *factors)
 {
-    bool gathered = false;
+    bool gathered = false, square = true; /* x^2 y^2 is one value's square */
     size_t kinds = 0;
     for (size_t i = 0; i < factors->count; i++)
         if (is_exp(factors->at[i].term))
@@ -469,10 +553,12 @@ static const char *weights_in(struct analysis *a, size_t s, const struct factors
             return "that are summed too";
         gathered |= is_gathered(a, power.term, loops_reduced(&a->op->stmts[s]));
         kinds += power.term->reads;
+        square &= is_even(power.weight);
     }
     if (gathered && kinds > 1)
         return "for what data choose";
-    return kinds > 1 && !has_structure(a, s, STRUCTURE_CONTRACTION) ? "of the same index" : NULL;
+    return kinds > 1 && !square && !has_structure(a, s, STRUCTURE_CONTRACTION) ? "of the same index"
+                                                                               : NULL;
 }
 
 static void find_weighted(struct analysis *a, size_t s)

@@ -116,7 +116,7 @@ static void scan_shared(void *context, const struct expr *expr)
     if (expr->op != EXPR_READ || scan->shared != OP_NONE || !reads_plainly(scan->a->op, expr))
         return;
     if (scan->a->op->tensors[expr->tensor].rank == stmt->loop_count &&
-        reader_count(scan->a->op, expr->tensor) > 1)
+        scan->a->readers[expr->tensor].in_value > 1)
         scan->shared = expr->tensor;
 }
 
@@ -150,7 +150,7 @@ static void primitives_of_structures(struct analysis *a, size_t s)
                        note_text(a, "count, mean and squared deviation are kept together, in one "
                                     "pass"));
     if (is_plain_map(stmt) && a->op->tensors[stmt->target].temporary &&
-        reader_count(a->op, stmt->target) > 1)
+        a->readers[stmt->target].in_value > 1)
         note_primitive(a, s, PRIMITIVE_REMATERIALISATION,
                        note_text(a, "%.*s is read by several statements and cheap to compute again",
                                  STR_ARG(a->op->tensors[stmt->target].name)));
@@ -397,6 +397,8 @@ static void compose(struct analysis *a, size_t from, size_t to)
 
 void find_compositions(struct analysis *a, size_t s)
 {
-    for (size_t to = s + 1; to < a->op->stmt_count; to++)
-        compose(a, s, to);
+    const struct readers *readers = &a->readers[a->op->stmts[s].target];
+    for (size_t i = 0; i < readers->count; i++)
+        if (readers->stmts[i] > s)
+            compose(a, s, readers->stmts[i]);
 }

@@ -11,8 +11,10 @@
 #include "base/num.h"
 #include "base/panic.h"
 
+#include "solver/legal/state.h"
+
 enum {
-    LINES_MAX = 24,       /* of one region */
+    LINES_MAX = 40,       /* of one region */
     ACCESS_BYTES = 16,    /* of one load or store instruction */
     ITEMS_MAX = 64,       /* TUNING: more elements a thread are not kept in registers */
     TILE_SIDE_MAX = 256,  /* what the realiser prints */
@@ -20,8 +22,10 @@ enum {
     TILE_LANES = 4,       /* a thread's rows lie in groups of four */
     GRID_MAX = INT32_MAX, /* blocks along x, on any machine since 3.0 */
     WARP = 32,
-    CAPABILITY_ASYNC = 80, /* cp.async */
-    CAPABILITY_MMA = 80    /* tensor cores for tf32 and bf16 */
+    SHARED_STATIC_MAX = 48 << 10, /* without opting in; what the realiser declares is static */
+    PIPELINE_MAX = 32,            /* as plans are read */
+    CAPABILITY_ASYNC = 80,        /* cp.async */
+    CAPABILITY_MMA = 80           /* tensor cores for tf32 and bf16 */
 };
 
 static const char *const limit_texts[] = {
@@ -40,8 +44,10 @@ struct check {
     struct arena *arena;
     const struct bound_op *bound;
     const struct machine *machine;
+    const struct plan *plan;
     const struct plan_region *region;
     size_t index;
+    const bool *state; /* NULL: not known */
     struct footprint footprint;
     struct limit_line *lines;
     size_t count;
@@ -55,21 +61,113 @@ static void add(struct check *c, enum limit limit, int64_t value, int64_t most)
 
 /* ---- kinds ---- */
 
-static void check_tile(struct check *c)
+/* Results of CUDA cores: a thread's rows lie in groups. */
+static void check_register_tile(struct check *c)
 {
     const struct footprint *f = &c->footprint;
-    int64_t side = 0, own = 0, rest = 0;
+    int64_t own = 0, rest = 0;
     for (int i = SIDE_M; i < SIDE_COUNT; i++) {
         bool lanes = f->thread[i] <= TILE_LANES || f->thread[i] % TILE_LANES == 0;
-        side = f->block[i] > side ? f->block[i] : side;
         own = f->thread[i] > own ? f->thread[i] : own;
         rest += f->block[i] % f->thread[i] + (lanes ? 0 : f->thread[i] % TILE_LANES);
     }
-    int64_t apart = f->threads - c->region->threads[0];
-    add(c, LIMIT_TILE_THREADS, apart < 0 ? -apart : apart, 0);
-    add(c, LIMIT_TILE_SIDE, side, TILE_SIDE_MAX);
     add(c, LIMIT_TILE_OWN, own, TILE_OWN_MAX);
     add(c, LIMIT_TILE_REST, rest, 0);
+}
+
+static void check_mma_tile(struct check *c)
+{
+    const struct footprint *f = &c->footprint;
+    const struct mma_shape *shape = f->shape;
+    const bool known = shape != NULL && c->machine->capability <= shape->capability_most &&
+                       mma_rate(c->machine, c->region->precision) > 0;
+    const bool swizzled = str_equal(c->region->layout, str_from("swizzled"));
+    add(c, LIMIT_MMA_SHAPE, !known, 0);
+    if (shape == NULL)
+        return;
+    const int64_t down = f->thread[SIDE_M] * mma_lanes_down(shape);
+    const int64_t across = f->thread[SIDE_N] * MMA_LANES_ACROSS;
+    const int64_t rest = down % shape->m + across % c->region->mma[1] + f->block[SIDE_M] % down +
+                         f->block[SIDE_N] % across + f->block[SIDE_K] % shape->k +
+                         f->threads % shape->threads;
+    add(c, LIMIT_MMA_REST, rest, 0);
+    add(c, LIMIT_MMA_LAYOUT, shape->threads > WARP && !swizzled, 0);
+}
+
+/* Bits of a factor that the track allows to be lost, and what the region's products keep.  f16 has
+ * the bits of tf32 but not its range. */
+static void check_precision(struct check *c)
+{
+    static const int64_t bits[] = {[COMPUTE_F64] = 53,
+                                   [COMPUTE_F32] = 24,
+                                   [COMPUTE_TF32] = 11,
+                                   [COMPUTE_F16] = 11,
+                                   [COMPUTE_BF16] = 8};
+    const enum compute own = c->region->precision;
+    const struct track *track;
+    if (!op_track_find(c->bound->op, c->plan->track, &track))
+        track = &c->bound->op->tracks[0];
+    const bool range = own != COMPUTE_F16 || track->compute == COMPUTE_F16;
+    const int64_t lost = bits[track->compute] - bits[own];
+    add(c, LIMIT_PRECISION, !range ? bits[track->compute] : lost > 0 ? lost : 0, 0);
+}
+
+static void check_pipeline(struct check *c)
+{
+    const struct footprint *f = &c->footprint;
+    const int64_t stages = num_ceil_div(f->extent[SIDE_K], f->block[SIDE_K]);
+    const int64_t of_block = num_ceil_div(stages, f->split);
+    int64_t most = PIPELINE_MAX, odd = 0;
+    bool async = false, ahead = false;
+    for (int i = 0; i < 2; i++) {
+        const int64_t bytes = f->factor[i].copy_bytes;
+        async |= f->factor[i].staging == STAGE_ASYNC;
+        ahead |= f->factor[i].staging == STAGE_REGISTER;
+        odd += f->factor[i].staging == STAGE_ASYNC && bytes != 4 && bytes != 8 && bytes != 16;
+    }
+    most = async ? most : ahead ? 2 : 1;
+    add(c, LIMIT_SPLIT, f->split, stages > 1 ? stages : 1);
+    add(c, LIMIT_DEPTH, f->depth, of_block > 1 ? of_block : 1);
+    add(c, LIMIT_STAGING, f->depth, most);
+    add(c, LIMIT_COPY_BYTES, odd, 0);
+}
+
+/* Accesses of several elements to factors. */
+static void check_factors(struct check *c)
+{
+    const struct footprint *f = &c->footprint;
+    int64_t bytes = 1, rest = 0, wanted = 1, align = ACCESS_BYTES;
+    for (int i = 0; i < 2; i++) {
+        const struct footprint_factor *own = &f->factor[i];
+        if (own->tensor == OP_NONE || f->vector == 1)
+            continue;
+        bytes = own->copy_bytes > bytes ? own->copy_bytes : bytes;
+        rest += own->contiguous % f->vector + own->line % f->vector;
+        if (own->copy_bytes * align > wanted * own->align) {
+            wanted = own->copy_bytes;
+            align = own->align;
+        }
+    }
+    add(c, LIMIT_VECTOR_BYTES, bytes, ACCESS_BYTES);
+    add(c, LIMIT_VECTOR_REST, rest, 0);
+    add(c, LIMIT_VECTOR_ALIGN, wanted, align);
+}
+
+static void check_tile(struct check *c)
+{
+    const struct footprint *f = &c->footprint;
+    int64_t side = 0, apart = f->threads - c->region->threads[0];
+    for (int i = SIDE_M; i < SIDE_COUNT; i++)
+        side = f->block[i] > side ? f->block[i] : side;
+    add(c, LIMIT_TILE_THREADS, apart < 0 ? -apart : apart, 0);
+    add(c, LIMIT_TILE_SIDE, side, TILE_SIDE_MAX);
+    if (f->mma)
+        check_mma_tile(c);
+    else
+        check_register_tile(c);
+    check_precision(c);
+    check_pipeline(c);
+    check_factors(c);
 }
 
 static void check_chain(struct check *c)
@@ -96,6 +194,11 @@ static void check_alignment(struct check *c)
     add(c, LIMIT_VECTOR_ALIGN, wanted, align);
 }
 
+static bool has_state(const struct check *c)
+{
+    return c->state != NULL ? *c->state : state_exists(c->arena, c->bound, c->region);
+}
+
 static void check_rows(struct check *c)
 {
     const struct footprint *f = &c->footprint;
@@ -105,6 +208,10 @@ static void check_rows(struct check *c)
     add(c, LIMIT_VECTOR_BYTES, f->vector * f->element_bytes, ACCESS_BYTES);
     add(c, LIMIT_VECTOR_REST, f->length % f->vector, 0);
     check_alignment(c);
+    add(c, LIMIT_SPLIT, f->split, num_ceil_div(f->length, f->sharing * f->items));
+    add(c, LIMIT_ROW_SPAN, f->apart, 0);
+    if (f->kind == FOOTPRINT_ROWS && region_uses(c->region, PRIMITIVE_ONLINE_STATE))
+        add(c, LIMIT_STATE, !has_state(c), 0);
     if (f->streaming)
         return;
     add(c, LIMIT_ITEMS, f->items, ITEMS_MAX);
@@ -122,7 +229,11 @@ static int64_t capability_of(const struct plan_region *region)
             need = CAPABILITY_ASYNC;
     if (region_uses(region, PRIMITIVE_ASYNC_PIPELINE))
         need = CAPABILITY_ASYNC;
-    if (region->mma[0] > 0 || region_uses(region, PRIMITIVE_TENSOR_CORE_TILE))
+    const struct mma_shape *shape =
+        region->mma[0] > 0 ? mma_find(region->precision, region->mma) : NULL;
+    if (shape != NULL)
+        need = shape->capability_least > need ? shape->capability_least : need;
+    else if (region->mma[0] > 0 || region_uses(region, PRIMITIVE_TENSOR_CORE_TILE))
         need = CAPABILITY_MMA;
     return need;
 }
@@ -135,7 +246,10 @@ static void check_machine(struct check *c)
     int64_t of_warp = num_ceil_div(f->registers * WARP, unit) * unit, of_block;
     if (!num_mul(of_warp, num_ceil_div(f->threads, WARP), &of_block))
         of_block = INT64_MAX;
+    const char *why;
     add(c, LIMIT_SHARED, f->shared_bytes, m->shared_bytes_per_block_optin);
+    if (region_realisable(c->region, &why))
+        add(c, LIMIT_SHARED_STATIC, f->shared_bytes, SHARED_STATIC_MAX);
     add(c, LIMIT_REGISTERS, f->registers, m->registers_per_thread);
     add(c, LIMIT_REGISTERS_BLOCK, of_block, m->registers_per_sm);
     add(c, LIMIT_GRID, f->blocks, GRID_MAX);
@@ -171,6 +285,8 @@ static struct str reason_of(struct check *c, const struct limit_line *line)
         buf_printf(&text, "region %zu: ", line->region);
     if (line->limit == LIMIT_KERNEL)
         buf_printf(&text, "no kernel fits it: %s", c->why);
+    else if (line->limit == LIMIT_RESIDENCY)
+        buf_text(&text, c->why);
     else
         buf_printf(&text, "%lld %s; the limit on %.*s is %lld", (long long)line->value,
                    limit_text(line->limit), STR_ARG(c->machine->name), (long long)line->most);
@@ -197,19 +313,33 @@ static struct check check_begin(struct arena *arena, const struct bound_op *boun
     return (struct check){.arena = arena,
                           .bound = bound,
                           .machine = machine,
-                          .lines = arena_array(arena, struct limit_line, regions * LINES_MAX + 1)};
+                          .lines = arena_array(arena, struct limit_line, regions * LINES_MAX + 2)};
 }
 
 void region_limits(struct arena *arena, const struct plan *plan, size_t region,
-                   const struct bound_op *bound, const struct machine *machine, struct limits *out)
+                   const struct bound_op *bound, const struct machine *machine, const bool *state,
+                   struct limits *out)
 {
     struct check c = check_begin(arena, bound, machine, 1);
     ASSERT(region < plan->region_count);
     *out = (struct limits){.legal = false};
+    c.plan = plan;
+    c.state = state;
     c.index = region;
     c.region = &plan->regions[region];
     check_region(&c);
     conclude(&c, 0, out);
+}
+
+/* Parts of sums that several blocks share. */
+static int64_t workspace_bytes(struct arena *arena, const struct bound_op *bound,
+                               const struct plan_region *region)
+{
+    struct footprint footprint;
+    const char *why;
+    return region->split > 1 && footprint_of(arena, region, bound, &footprint, &why)
+               ? footprint.workspace_bytes
+               : 0;
 }
 
 /* Inputs, outputs and what goes between regions. */
@@ -226,8 +356,52 @@ static int64_t global_bytes(struct arena *arena, const struct plan *plan,
         for (size_t t = op->declared_count; t < op->tensor_count; t++)
             if (tensors.stored[t] && !num_add(total, bound->tensors[t].bytes, &total))
                 return INT64_MAX;
+        if (!num_add(total, workspace_bytes(arena, bound, &plan->regions[i]), &total))
+            return INT64_MAX;
     }
     return total;
+}
+
+static const char *edge_remedy(enum residency residency)
+{
+    switch (residency) {
+    case RESIDE_GLOBAL:
+        return NULL;
+    case RESIDE_SHARED:
+        return "shared memory ends with the kernel that has it; write \"global\", or put writer "
+               "and "
+               "reader into one region";
+    case RESIDE_REGISTER:
+        return "registers end with the kernel that has them; write \"global\", or put writer and "
+               "reader into one region";
+    case RESIDE_RECOMPUTE:
+        return "the reader's region has no statement that computes it; write \"global\", or give "
+               "the "
+               "reader a copy of the statement (the rewrite \"again\")";
+    }
+    panic("residency %d", (int)residency);
+}
+
+/* Each region is kernels of its own, so between two of them only global memory lasts; and a region
+ * computes its own statements alone, so that what it computes is what limits and costs count. */
+static void check_edges(struct check *c, const struct plan *plan)
+{
+    int64_t lost = 0;
+    struct buf text;
+    buf_init(&text, c->arena, ERR_TEXT_BYTES);
+    for (size_t i = 0; i < plan->edge_count; i++) {
+        const struct plan_edge *edge = &plan->edges[i];
+        const char *remedy = edge_remedy(edge->residency);
+        if (remedy != NULL && lost++ == 0)
+            buf_printf(&text,
+                       "edges[%zu]: \"%.*s\" cannot go from region %zu to region %zu by %s: %s", i,
+                       STR_ARG(edge->tensor), edge->from, edge->to, residency_name(edge->residency),
+                       remedy);
+    }
+    if (lost > 0)
+        c->why = str_copy(c->arena, buf_view(&text));
+    if (plan->edge_count > 0)
+        add(c, LIMIT_RESIDENCY, lost, 0);
 }
 
 void plan_limits(struct arena *arena, const struct plan *plan, const struct bound_op *bound,
@@ -235,6 +409,7 @@ void plan_limits(struct arena *arena, const struct plan *plan, const struct boun
 {
     struct check c = check_begin(arena, bound, machine, plan->region_count);
     bool concluded = false;
+    c.plan = plan;
     *out = (struct limits){.legal = false};
     for (size_t i = 0; i < plan->region_count && !concluded; i++) {
         size_t first = c.count;
@@ -248,6 +423,7 @@ void plan_limits(struct arena *arena, const struct plan *plan, const struct boun
         return;
     size_t first = c.count;
     c.index = OP_NONE;
+    check_edges(&c, plan);
     add(&c, LIMIT_WORKSPACE, global_bytes(arena, plan, bound), machine->dram_bytes);
     conclude(&c, first, out);
 }

@@ -300,7 +300,8 @@ static bool redirect_copy(struct normaliser *n)
 /* What a statement is made from, without arithmetic, which may be written in several ways. */
 struct lineage {
     size_t depth, reads; /* longest way to an input; tensors read */
-    uint64_t key;
+    size_t times;        /* that they are read: x * x reads x twice, as pow(x, 2) does by now */
+    uint64_t functions, key;
 };
 
 struct ordering {
@@ -333,6 +334,33 @@ static void sources_of(const struct draft *d, const struct stmt *stmt, struct so
     stmt_walk(&d->op, stmt, add_source, out);
 }
 
+/* Functions that are written in two ways count as one. */
+static enum expr_op plain_function(enum expr_op op)
+{
+    return op == EXPR_RSQRT  ? EXPR_SQRT
+           : op == EXPR_EXP2 ? EXPR_EXP
+           : op == EXPR_LOG2 ? EXPR_LOG
+                             : op;
+}
+
+/* What no way of writing sums, products and quotients changes. */
+static void note_use(void *context, const struct expr *expr)
+{
+    struct lineage *own = context;
+    bool function = expr->op == EXPR_ABS || (expr->op >= EXPR_EXP && expr->op <= EXPR_MAX);
+    own->times += expr->op == EXPR_READ;
+    if (function && dtype_is_float(expr->dtype))
+        own->functions += mixed((uint64_t)plain_function(expr->op), 1);
+}
+
+/* Loops as numbers: what is in subscripts follows from the rest. */
+static void note_indices(struct lineage *own, const struct expr *expr)
+{
+    own->functions += expr->op == EXPR_INDEX;
+    for (size_t i = 0; i < COUNT_OF(expr->args) && expr->args[i] != NULL; i++)
+        note_indices(own, expr->args[i]);
+}
+
 static void find_lineage(struct ordering *o)
 {
     const struct draft *d = &o->n->d;
@@ -349,6 +377,8 @@ static void find_lineage(struct ordering *o)
             sum += from->key;
         }
         own->reads = sources.count;
+        stmt_walk(&d->op, &d->stmts[s], note_use, own);
+        note_indices(own, d->stmts[s].value);
         own->key = mixed(mixed(sum, (uint64_t)d->stmts[s].reduce), d->stmts[s].loop_count);
     }
 }
@@ -359,6 +389,10 @@ static bool comes_before(const struct lineage *a, const struct lineage *b)
         return a->depth < b->depth;
     if (a->reads != b->reads)
         return a->reads < b->reads;
+    if (a->times != b->times)
+        return a->times < b->times;
+    if (a->functions != b->functions)
+        return a->functions < b->functions;
     return a->key < b->key;
 }
 

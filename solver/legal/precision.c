@@ -15,9 +15,10 @@
  * has whose own factors are rounded.
  *
  * Conditions on data: a factor from 2^128 (1 - 2^-9) on has an infinite first part, one below
- * 2^-110 loses bits of the last; an infinity or NaN has NaN for its second part, so the policy must
- * keep them out.  f16 has no exponents below 2^-24 and above 65504, the f16 track's risk in either
- * form.
+ * 2^-110 loses bits of the last; refused unless finite.c can tell that it does not matter.  An
+ * infinity or NaN has NaN for its second part, so the policy must keep them out.  f16 has no
+ * exponents below 2^-24 and above 65504: where a factor does not fit, the f16 track's bound is
+ * open.
  */
 #include "solver/legal/rewrite_int.h"
 
@@ -177,8 +178,14 @@ static bool can_part(struct draft *d, const struct stmt *stmt, const struct rewr
     for (size_t i = 0; i < 2; i++)
         if (behind_casts(stmt->value->args[i])->dtype == DTYPE_F64)
             return refuse(d, "its factor %zu is rounded from f64 as it is read", i);
-    return d->op.policy.finite_inputs ||
-           refuse(d, "NaN and infinities may arrive, and the parts of an infinity add up to NaN");
+    if (!d->op.policy.finite_inputs)
+        return refuse(d, "NaN and infinities may arrive, and the parts of an infinity add up to "
+                         "NaN");
+    for (size_t i = 0; i < 2; i++)
+        if (!has_few_bits(stmt->value->args[i], COMPUTE_BF16) &&
+            !bits_stay(d, stmt, stmt->value->args[i], stmt->value->args[1 - i]))
+            return false;
+    return true;
 }
 
 bool rewrite_parts(struct draft *d, const struct rewrite *rewrite)

@@ -15,29 +15,53 @@ enum { DEPTH_MAX = 3 };
 
 /* ---- what a statement is made from ---- */
 
+/* What each statement's value is made from, through others: a bit a tensor. */
 struct ancestry {
-    bool *tensor; /* reached */
+    const struct op *op;
+    size_t words; /* of a set */
+    uint64_t *sets;
+    uint64_t *set; /* being added to */
     bool changed;
 };
 
-static void reach(void *context, const struct expr *expr)
+static void add_bits(uint64_t *set, const uint64_t *from, size_t words, bool *changed)
 {
-    struct ancestry *ancestry = context;
-    if (expr->op != EXPR_READ || ancestry->tensor[expr->tensor])
-        return;
-    ancestry->tensor[expr->tensor] = ancestry->changed = true;
+    for (size_t w = 0; w < words; w++) {
+        *changed |= (from[w] & ~set[w]) != 0;
+        set[w] |= from[w];
+    }
 }
 
-/* Adds what the tensors reached are made from; once backward, and again for seq blocks, whose
- * statements read later ones of an earlier step. */
-static void reach_all(const struct op *op, struct ancestry *ancestry)
+static void reach(void *context, const struct expr *expr)
 {
-    do {
-        ancestry->changed = false;
-        for (size_t s = op->stmt_count; s-- > 0;)
-            if (ancestry->tensor[op->stmts[s].target])
-                expr_walk(op->stmts[s].value, reach, ancestry);
-    } while (ancestry->changed && op->seq_count > 0);
+    struct ancestry *y = context;
+    if (expr->op != EXPR_READ)
+        return;
+    uint64_t bit = UINT64_C(1) << (expr->tensor % 64), *word = &y->set[expr->tensor / 64];
+    size_t writer = y->op->tensors[expr->tensor].written_by;
+    y->changed |= (*word & bit) == 0;
+    *word |= bit;
+    if (writer != OP_NONE)
+        add_bits(y->set, &y->sets[writer * y->words], y->words, &y->changed);
+}
+
+/* Once forward, and again for seq blocks, whose statements read later ones of an earlier step. */
+static const uint64_t *ancestors_of(struct analysis *a, size_t s)
+{
+    size_t words = a->op->tensor_count / 64 + 1;
+    if (a->ancestors == NULL) {
+        a->ancestors = arena_array(a->arena, uint64_t, words * a->op->stmt_count);
+        struct ancestry y = {a->op, words, a->ancestors, NULL, true};
+        while (y.changed) {
+            y.changed = false;
+            for (size_t i = 0; i < a->op->stmt_count; i++) {
+                y.set = &y.sets[i * words];
+                expr_walk(a->op->stmts[i].value, reach, &y);
+            }
+            y.changed &= a->op->seq_count > 0;
+        }
+    }
+    return &a->ancestors[s * words];
 }
 
 struct nodes {
@@ -61,20 +85,28 @@ static void nodes_of(struct analysis *a, const struct term *term, enum term_kind
     term_walk(&a->terms, term, collect, out);
 }
 
-/* Is one tensor among what the term and what statement s are made from? */
-static bool shares_data(struct analysis *a, const struct term *term, size_t s)
+/* What the term is made from. */
+static const uint64_t *made_from(struct analysis *a, const struct term *term)
 {
-    struct ancestry behind = {arena_array(a->arena, bool, a->op->tensor_count + 1), false};
-    struct ancestry rest = {arena_array(a->arena, bool, a->op->tensor_count + 1), false};
+    size_t words = a->op->tensor_count / 64 + 1;
+    uint64_t *set = arena_array(a->arena, uint64_t, words);
     struct nodes reads;
-    expr_walk(a->op->stmts[s].value, reach, &behind);
-    reach_all(a->op, &behind);
+    bool changed = false; /* nobody asks */
     nodes_of(a, term, TERM_READ, &reads);
-    for (size_t i = 0; i < reads.count; i++)
-        rest.tensor[reads.at[i]->number] = true;
-    reach_all(a->op, &rest);
-    for (size_t t = 0; t < a->op->tensor_count; t++)
-        if (behind.tensor[t] && rest.tensor[t])
+    for (size_t i = 0; i < reads.count; i++) {
+        size_t tensor = reads.at[i]->number, writer = a->op->tensors[tensor].written_by;
+        set[tensor / 64] |= UINT64_C(1) << (tensor % 64);
+        if (writer != OP_NONE)
+            add_bits(set, ancestors_of(a, writer), words, &changed);
+    }
+    return set;
+}
+
+static bool shares_data(struct analysis *a, const uint64_t *made, size_t s)
+{
+    const uint64_t *behind = ancestors_of(a, s);
+    for (size_t w = 0; w < a->op->tensor_count / 64 + 1; w++)
+        if ((behind[w] & made[w]) != 0)
             return true;
     return false;
 }
@@ -108,15 +140,19 @@ static bool has_elements(struct analysis *a, const struct nodes *reads, size_t r
 static size_t statistic_in(struct analysis *a, const struct term *factor, const struct term *rest)
 {
     struct nodes reads;
+    const uint64_t *made = NULL;
     size_t best = OP_NONE;
     nodes_of(a, factor, TERM_READ, &reads);
     for (size_t i = 0; i < reads.count; i++) {
         size_t r = term_reduction(&a->terms, reads.at[i], REDUCE_NONE);
         bool same = (rest->loops & ~factor->loops) != 0 || is_coarse(reads.at[i]);
-        if (r == OP_NONE || !same || has_structure(a, r, STRUCTURE_CONTRACTION) ||
-            has_elements(a, &reads, r) || (best != OP_NONE && r < best) || !shares_data(a, rest, r))
+        if (r == OP_NONE || !same || (best != OP_NONE && r < best) ||
+            has_structure(a, r, STRUCTURE_CONTRACTION) || has_elements(a, &reads, r))
             continue;
-        best = r;
+        if (made == NULL)
+            made = made_from(a, rest);
+        if (shares_data(a, made, r))
+            best = r;
     }
     return best;
 }
@@ -297,12 +333,13 @@ static bool quotient_at(struct analysis *a, size_t s, const struct term *product
         return false;
     *out = (struct quotient){OP_NONE, a->op->tensors[read->number].written_by, exact, false,
                              (product->loops & ~read->loops) != 0};
-    for (size_t i = 0; i < rest.count; i++)
-        if (rest.at[i].weight == 1 && covers(a, rest.at[i].term, read, 0)) {
-            out->numerator = a->op->tensors[rest.at[i].term->number].written_by;
-            return true;
-        }
-    return is_element(a, s, read, product, &rest);
+    for (size_t i = 0; i < rest.count; i++) {
+        bool covered = rest.at[i].weight == 1 && covers(a, rest.at[i].term, read, 0);
+        size_t writer = covered ? a->op->tensors[rest.at[i].term->number].written_by : OP_NONE;
+        if (writer < out->numerator) /* the first of several: parts come in no order */
+            out->numerator = writer;
+    }
+    return out->numerator != OP_NONE || is_element(a, s, read, product, &rest);
 }
 
 /* ---- logarithms of quotients ---- */
@@ -359,21 +396,64 @@ static bool logarithm_at(struct analysis *a, size_t s, const struct term *sum, s
     return true;
 }
 
-static bool find_quotient(struct analysis *a, size_t s, struct quotient *out)
+/* What part `at` of a product or sum divides by, or takes the logarithm of; OP_NONE = no sum. */
+static size_t denominator_at(struct analysis *a, const struct term *term, size_t at)
+{
+    const struct term *part = term->parts[at].term;
+    bool exact, log = part->kind == TERM_CALL && part->op == EXPR_LOG;
+    if (term->kind == TERM_PRODUCT ? term->parts[at].weight != -1 : !log)
+        return OP_NONE;
+    const struct term *read =
+        sum_in(a, term->kind == TERM_PRODUCT ? part : part->parts[0].term, &exact);
+    return read == NULL ? OP_NONE : a->op->tensors[read->number].written_by;
+}
+
+/* The last denominator before `before`; OP_NONE = none. */
+static size_t denominator_before(struct analysis *a, const struct nodes *nodes, size_t before)
+{
+    size_t last = OP_NONE;
+    for (size_t i = 0; i < nodes->count; i++)
+        for (size_t k = 0; k < nodes->at[i]->count; k++) {
+            size_t d = denominator_at(a, nodes->at[i], k);
+            if (d < before && (last == OP_NONE || d > last))
+                last = d;
+        }
+    return last;
+}
+
+/* Of several by one sum: what is divided first; parts come in no order. */
+static bool is_better(const struct quotient *q, const struct quotient *best)
+{
+    if (best->denominator == OP_NONE || q->numerator != best->numerator)
+        return best->denominator == OP_NONE || q->numerator < best->numerator;
+    return q->exact != best->exact ? q->exact : q->finer && !best->finer;
+}
+
+typedef bool quotient_finder(struct analysis *a, size_t s, const struct term *term, size_t at,
+                             struct quotient *out);
+
+/* By the last sum that divides anything. */
+static bool best_quotient(struct analysis *a, size_t s, enum term_kind kind, quotient_finder *find,
+                          struct quotient *best)
 {
     struct nodes nodes;
-    const struct term *value = term_of_stmt(&a->terms, s);
-    nodes_of(a, value, TERM_PRODUCT, &nodes);
-    for (size_t i = 0; i < nodes.count; i++)
-        for (size_t k = 0; k < nodes.at[i]->count; k++)
-            if (quotient_at(a, s, nodes.at[i], k, out))
-                return true;
-    nodes_of(a, value, TERM_SUM, &nodes);
-    for (size_t i = 0; i < nodes.count; i++)
-        for (size_t k = 0; k < nodes.at[i]->count; k++)
-            if (logarithm_at(a, s, nodes.at[i], k, out))
-                return true;
-    return false;
+    struct quotient q;
+    *best = (struct quotient){.numerator = OP_NONE, .denominator = OP_NONE};
+    nodes_of(a, term_of_stmt(&a->terms, s), kind, &nodes);
+    size_t d = denominator_before(a, &nodes, OP_NONE);
+    for (; d != OP_NONE && best->denominator == OP_NONE; d = denominator_before(a, &nodes, d))
+        for (size_t i = 0; i < nodes.count; i++)
+            for (size_t k = 0; k < nodes.at[i]->count; k++)
+                if (denominator_at(a, nodes.at[i], k) == d && find(a, s, nodes.at[i], k, &q) &&
+                    is_better(&q, best))
+                    *best = q;
+    return best->denominator != OP_NONE;
+}
+
+static bool find_quotient(struct analysis *a, size_t s, struct quotient *out)
+{
+    return best_quotient(a, s, TERM_PRODUCT, quotient_at, out) ||
+           best_quotient(a, s, TERM_SUM, logarithm_at, out);
 }
 
 static void note_quotient(struct analysis *a, size_t s, const struct quotient *q)

@@ -19,9 +19,11 @@
  *                sum(j) sum(k) |a b c|; the first op is charged min(K - 1, 16) u and 2 u of just
  *                that.  At most 2 + (J + K) / 16
  *
- * Exact reductions (extremes, integers, logic) have no term.  What data can break is a condition of
- * the text: a partial result that leaves the type's range; and NaN and infinities, which associate
- * and hoist would spread to other terms, are refused unless the policy keeps them out.
+ * Exact reductions (extremes, integers, logic) have no term.  Sums of other terms may leave the
+ * type's range where the op's do not: hoist and associate are refused unless finite.c can tell that
+ * they stay; interchange and merge have the same terms, and a sum has no order.  NaN and
+ * infinities, which associate and hoist would spread to other terms, are refused unless the policy
+ * keeps them out.
  */
 #include <stdio.h>
 #include <string.h>
@@ -94,7 +96,8 @@ bool rewrite_hoist(struct draft *d, const struct rewrite *rewrite)
     const struct stmt stmt = d->stmts[rewrite->stmt];
     const struct expr *value = expr_expanded(d->arena, &d->op, stmt.value);
     struct factors varying, same;
-    if (!can_hoist(d, &stmt, value, &varying, &same))
+    const struct nested nested = {&varying, &same, terms_at_most(d, &stmt), 0};
+    if (!can_hoist(d, &stmt, value, &varying, &same) || !nested_stays(d, &stmt, &nested))
         return false;
     struct stmt sum = stmt;
     struct stmt *scale = &d->stmts[rewrite->stmt];
@@ -334,6 +337,17 @@ static void first_product(struct draft *d, struct stmt *outer, const struct trip
     outer->loop_count = count;
 }
 
+static bool chain_stays(struct draft *d, const struct stmt *outer, const struct stmt *inner,
+                        const struct triple *c)
+{
+    struct stmt host = *outer;
+    const struct nested nested = {&c->last, &c->first, terms_at_most(d, outer),
+                                  terms_at_most(d, inner)};
+    host.loops = c->loops;
+    host.loop_count = c->loop_count;
+    return !dtype_is_float(outer->value->dtype) || nested_stays(d, &host, &nested);
+}
+
 bool rewrite_associate(struct draft *d, const struct rewrite *rewrite)
 {
     struct stmt *outer = &d->stmts[rewrite->stmt];
@@ -354,6 +368,8 @@ bool rewrite_associate(struct draft *d, const struct rewrite *rewrite)
         return false;
     if (c.first.above_count == 0 || c.inner_last == 0 || c.outer_last == 0)
         return refuse(d, "its factors are no chain: all of them have the index that it reduces");
+    if (!chain_stays(d, outer, inner, &c))
+        return false;
     if (dtype_is_float(outer->value->dtype))
         set_term(d, 2, 0x1p-4,
                  formula_binary(d->arena, FORMULA_ADD, terms_of(d, outer), terms_of(d, inner)));

@@ -10,7 +10,8 @@
  *
  * Terms are compared after all plain maps are put in place of reads of them; whether a spec writes
  * one statement or five does not matter.  While a part's maximum is -inf it has added nothing, and
- * exp(-inf - -inf) must not be taken.
+ * exp(-inf - -inf) must not be taken.  What weights a term counts in full against the part's own
+ * maximum, so it must not take the sum out of its type's range there (finite.c).
  */
 #include <math.h>
 
@@ -24,6 +25,7 @@ struct against {
     const struct expr *value; /* expanded */
     size_t of[OP_LOOPS_MAX];  /* by loop of the maximum: of the sum */
     enum expr_op exp;         /* EXPR_EXP or EXPR_EXP2 */
+    struct factors weights;   /* the others */
 };
 
 struct rescaling {
@@ -84,6 +86,8 @@ static bool find_sum(struct rescaling *r, size_t s)
         if (is_against(r, maximum, factors.above[i], against.of) &&
             reduces_alike(r, maximum, sum, against.of) && r->count < SUMS_MAX) {
             against.exp = factors.above[i]->op;
+            against.weights = factors;
+            against.weights.above[i] = factors.above[--against.weights.above_count];
             r->sums[r->count++] = against;
             return true;
         }
@@ -92,11 +96,13 @@ static bool find_sum(struct rescaling *r, size_t s)
 
 bool is_sum_against_maximum(struct draft *d, size_t stmt)
 {
-    for (size_t m = 0; m < stmt; m++) {
+    const struct expr *value = expr_expanded(d->arena, &d->op, d->stmts[stmt].value);
+    for (size_t m = 0; value != NULL && m < stmt; m++) {
         const struct stmt *maximum = &d->stmts[m];
         struct rescaling r = {.d = d, .maximum = m, .loop = maximum->free_count};
         struct factors factors;
-        if (maximum->reduce != REDUCE_MAX || !is_straight(maximum))
+        if (maximum->reduce != REDUCE_MAX || !is_straight(maximum) ||
+            expr_reads_of(value, maximum->target) != 1)
             continue;
         r.u = expr_expanded(d->arena, &d->op, maximum->value);
         if (r.u != NULL && find_sum(&r, stmt) && factors_of_product(r.sums[0].value, &factors) &&
@@ -176,7 +182,12 @@ static bool can_rescale(struct rescaling *r, const struct stmt *maximum)
         return refuse(d, "its terms have too many operations");
     for (size_t s = r->maximum + 1; s < d->op.stmt_count; s++)
         (void)find_sum(r, s);
-    return r->count > 0 || refuse(d, "no sum has a factor exp(u - this maximum of u)");
+    if (r->count == 0)
+        return refuse(d, "no sum has a factor exp(u - this maximum of u)");
+    for (size_t i = 0; i < r->count; i++)
+        if (!weights_stay(d, &d->stmts[r->sums[i].stmt], r->sums[i].stmt, &r->sums[i].weights))
+            return false;
+    return true;
 }
 
 bool rewrite_rescale(struct draft *d, const struct rewrite *rewrite, struct rescaled *out)

@@ -94,17 +94,15 @@ static const struct effect effects[] = {
     [REWRITE_INLINE] = {rewrite_inline, "the same operations, done where they are used", 1, 0},
     [REWRITE_AGAIN] = {rewrite_again, "the same operations, done once for each that reads it", 1,
                        0},
-    [REWRITE_HOIST] = {rewrite_hoist, "the sum times what all terms have; while it stays finite", 1,
-                       0},
+    [REWRITE_HOIST] = {rewrite_hoist,
+                       "the sum times what all terms have; finite for inputs within 2^27", 1, 0},
     [REWRITE_INTERCHANGE] = {rewrite_interchange,
-                             "the same terms in another order; while partial results stay finite",
-                             1, 0},
-    [REWRITE_MERGE] = {rewrite_merge,
-                       "the same terms in one reduction; while partial results stay finite", 1, 0},
+                             "the same terms in another order, and a sum has none", 1, 0},
+    [REWRITE_MERGE] = {rewrite_merge, "the same terms in one reduction, and a sum has no order", 1,
+                       0},
     [REWRITE_ASSOCIATE] = {rewrite_associate,
-                           "the same products in another order; while the product of the others "
-                           "stays finite",
-                           1, 0},
+                           "the same products in another order; finite for inputs within 2^27", 1,
+                           0},
     [REWRITE_SPLIT] = {rewrite_split, "partial results round within the bound of the whole", 1, 0},
     [REWRITE_RESCALE] = {rescale,
                          "sums of parts times exp(their maximum - maximum), at most 1; a part "
@@ -137,12 +135,9 @@ static const struct effect effects[] = {
                             "a power of two times a polynomial, whose remainder is below 4 units",
                             2, 0},
     [REWRITE_ROUND] = {rewrite_round,
-                       "the track rounds the factors; while they are in its type's range", 1, 0},
-    [REWRITE_PARTS] =
-        {rewrite_parts,
-         "factors as sums of bf16 parts; while they are below 2^127, and above 2^-110 "
-         "where they are not 0",
-         1, 0},
+                       "the track rounds the factors, and is open where one leaves its type", 1, 0},
+    [REWRITE_PARTS] = {rewrite_parts,
+                       "factors as sums of bf16 parts; below 2^127 for inputs within 2^27", 1, 0},
 };
 
 /* The rule's own term holds where the draft has none. */

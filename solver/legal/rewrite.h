@@ -92,10 +92,18 @@ enum {
     REWRITE_BLOCK_MAX = 1 << 20,
     REWRITE_NODES_MAX = 4096,
     REWRITE_DEGREE_LEAST = 8, /* that f32 allows */
+    REWRITE_INPUT_MOST = 27, /* inputs are 0, or from 2^LEAST to 2^MOST, for conditions on ranges */
+    REWRITE_INPUT_LEAST = -40,
     REWRITE_PARTS_MOST = 3
 };
 
-/* One rewrite.  `op` must be well-formed; the result is, and shares nothing with it. */
+/*
+ * One rewrite.  Where an intermediate result might leave its type's range that the first op's does
+ * not, the rewrite is refused, unless it cannot for floats within REWRITE_INPUT_MOST (all data
+ * classes of solver/ir/interp.h are).  A sum has no order, so its terms may be taken in any.
+ *
+ * `op` must be well-formed; the result is, and shares nothing with it.
+ */
 void preserve_apply(struct arena *arena, const struct op *op, const struct rewrite *rewrite,
                     struct rewritten *out);
 

@@ -8,7 +8,8 @@
  *
  *   draft.c        an op being changed, and expressions
  *   factors.c      products as lists of factors, operands as temporaries
- *   range.c        what a value is at least
+ *   range.c        what values an expression can have
+ *   finite.c       what stays in its type's range
  *   normal.c       what means nothing is taken away
  *   rewrite.c      what is tried, conditions and error terms
  *   rewrite_text.c what is tried, as text
@@ -120,8 +121,36 @@ const struct expr *expr_put(struct draft *d, const struct expr *value, const str
 
 /* ---- ranges ---- */
 
-/* No finite value of it is less, rounding aside; -infinity: nothing is known. */
+/* Finite values, rounding aside; `least`: no magnitude but 0 is less.  See range_least. */
+struct range {
+    double low, high, least;
+};
+double range_most(struct range r);
+double range_least(struct range r);
+/* Of an expression of the statement, whose loops it has; inputs as REWRITE_INPUT_MOST says. */
+struct range expr_range(struct draft *d, const struct stmt *stmt, const struct expr *expr);
+/* No finite value of it is less, whatever the inputs are; -infinity: nothing is known. */
 double expr_at_least(struct draft *d, const struct expr *expr);
+/* At the largest dims; infinite: not told. */
+double formula_at_most(const struct draft *d, const struct formula *formula);
+/* Iterations of the reduced loops. */
+double terms_at_most(const struct draft *d, const struct stmt *stmt);
+
+/* ---- what stays in a type's range; false = refused ---- */
+
+/* A sum of `terms` products of `inner`, then times `outer`, `again` of which are added (0: what
+ * comes out is the op's own value). */
+struct nested {
+    const struct factors *inner, *outer;
+    double terms, again;
+};
+bool nested_stays(struct draft *d, const struct stmt *stmt, const struct nested *nested);
+/* A sum of the products, each at most once, in any part of them. */
+bool weights_stay(struct draft *d, const struct stmt *stmt, size_t at,
+                  const struct factors *weights);
+/* bf16 parts of a factor, of products with `other`. */
+bool bits_stay(struct draft *d, const struct stmt *stmt, const struct expr *factor,
+               const struct expr *other);
 
 /* ---- parts of an index ---- */
 

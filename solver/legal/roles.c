@@ -3,7 +3,8 @@
  *
  * A contraction is a sum over an index that two factors share, each of which has, or one of which
  * has, a free index that the other has not.  More factors than two are taken together: what has no
- * index of its own goes to one that has its indices, then the widest stands against the others.
+ * index of its own goes to one that has its indices, then the widest that can stands against the
+ * others.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -60,35 +61,13 @@ static size_t absorb(uint64_t sets[FACTORS_MAX], size_t count)
     return count;
 }
 
-/* Two sides; false: there are none. */
-static bool two_sides(struct analysis *a, size_t s, const struct term *product, uint64_t *first,
-                      uint64_t *second)
-{
-    uint64_t sets[FACTORS_MAX];
-    size_t count = absorb(sets, sides_of(a, s, product, sets)), widest = 0;
-    if (count < 2)
-        return false;
-    for (size_t i = 1; i < count; i++)
-        if (bits(sets[i]) > bits(sets[widest]) ||
-            (bits(sets[i]) == bits(sets[widest]) && sets[i] < sets[widest]))
-            widest = i;
-    *first = sets[widest];
-    *second = 0;
-    for (size_t i = 0; i < count; i++)
-        *second |= i == widest ? 0 : sets[i];
-    return true;
-}
-
-static bool roles_of_product(struct analysis *a, size_t s, const struct term *product,
-                             enum role_of_loop roles[OP_LOOPS_MAX])
+/* The first side is one of the sets, the second what the others have. */
+static bool roles_of_sides(struct analysis *a, size_t s, uint64_t first, uint64_t second,
+                           enum role_of_loop roles[OP_LOOPS_MAX])
 {
     const struct stmt *stmt = &a->op->stmts[s];
-    uint64_t first, second;
-    bool sides = false;
-    if (!two_sides(a, s, product, &first, &second))
-        return false;
     uint64_t one = (first ^ second) & loops_free(stmt);
-    bool steps = is_in_cycle(a, s);
+    bool steps = is_in_cycle(a, s), sides = false;
     one &= steps ? ~UINT64_C(1) : UINT64_MAX;
     uint64_t lowest = one & (~one + 1);
     if ((second & lowest) != 0) {
@@ -106,6 +85,34 @@ static bool roles_of_product(struct analysis *a, size_t s, const struct term *pr
         sides |= roles[i] == ROLE_M || roles[i] == ROLE_N;
     }
     return sides && (first & second & loops_reduced(stmt)) != 0;
+}
+
+static bool is_wider(uint64_t a, uint64_t b)
+{
+    return bits(a) > bits(b) || (bits(a) == bits(b) && a < b);
+}
+
+/* The widest set stands against the others, or where that gives no sides the next. */
+static bool roles_of_product(struct analysis *a, size_t s, const struct term *product,
+                             enum role_of_loop roles[OP_LOOPS_MAX])
+{
+    uint64_t sets[FACTORS_MAX];
+    size_t count = absorb(sets, sides_of(a, s, product, sets));
+    for (size_t n = 0; count > 1 && n < count; n++) {
+        uint64_t others = 0;
+        size_t widest = n;
+        for (size_t i = n + 1; i < count; i++)
+            if (is_wider(sets[i], sets[widest]))
+                widest = i;
+        const uint64_t first = sets[widest];
+        sets[widest] = sets[n];
+        sets[n] = first;
+        for (size_t i = 0; i < count; i++)
+            others |= i == n ? 0 : sets[i];
+        if (roles_of_sides(a, s, first, others, roles))
+            return true;
+    }
+    return false;
 }
 
 static bool roles_equal(const struct stmt *stmt, const enum role_of_loop *p,
@@ -175,6 +182,28 @@ static struct str roles_text(struct analysis *a, size_t s, const enum role_of_lo
     return buf_view(&text);
 }
 
+/* Loops of what sums and products of the term are made from, where it varies along `reduced`; two
+ * sets are enough. */
+static void leaves_of(const struct term *term, uint64_t reduced, uint64_t sets[2], size_t *count)
+{
+    bool inner = term->kind == TERM_SUM || term->kind == TERM_PRODUCT;
+    if ((term->loops & reduced) == 0 || !term->reads || *count == 2)
+        return;
+    for (size_t i = 0; inner && i < term->count; i++)
+        leaves_of(term->parts[i].term, reduced, sets, count);
+    if (!inner && (*count == 0 || (*count == 1 && sets[0] != term->loops)))
+        sets[(*count)++] = term->loops;
+}
+
+/* Multiplied out it has a product of two sides at most if its leaves are of two kinds. */
+static bool may_have_sides(const struct stmt *stmt, const struct term *value)
+{
+    uint64_t sets[2];
+    size_t count = 0;
+    leaves_of(value, loops_reduced(stmt), sets, &count);
+    return count == 2;
+}
+
 void find_contraction(struct analysis *a, size_t s)
 {
     const struct stmt *stmt = &a->op->stmts[s];
@@ -187,6 +216,8 @@ void find_contraction(struct analysis *a, size_t s)
     if (stmt->reduce != REDUCE_SUM || stmt->scatter != NULL)
         return;
     const struct term *value = term_of_stmt(&a->terms, s);
+    if (!may_have_sides(stmt, value))
+        return;
     const struct term *expanded = term_expand(&a->terms, value);
     if (expanded != value && roles_of_sum(a, s, expanded, true, roles))
         note_structure(a, s, OP_NONE, STRUCTURE_CONTRACTION,
@@ -296,27 +327,44 @@ static bool windows_of(const struct analysis *a, size_t s, const struct term *re
     return any;
 }
 
-/* Same loops and strides, other constants, elements in common: x[i - 1] and x[i + 1]. */
+struct shift {
+    double by, stride;
+};
+
+static double common_divisor(double a, double b)
+{
+    while (b >= 1) {
+        double rest = fmod(a, b);
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Same loops and strides, other constants, elements in common: x[i - 1] and x[i + 1], but not
+ * x[2 i] and x[2 i + 1]. */
 static bool is_shift(const struct analysis *a, size_t s, const struct term *p, const struct term *q,
-                     size_t place, double *by)
+                     size_t place, struct shift *out)
 {
     bool moved = false;
     for (size_t i = 0; i < a->op->tensors[p->number].rank; i++) {
-        double x[TERM_LOOPS_ALL], y[TERM_LOOPS_ALL], c, d, reach = 0;
+        double x[TERM_LOOPS_ALL], y[TERM_LOOPS_ALL], c, d, reach = 0, stride = 0;
         if (!term_affine(&a->terms, p->parts[i].term, x, &c) ||
             !term_affine(&a->terms, q->parts[i].term, y, &d))
             return false;
         for (size_t k = 0; k < TERM_LOOPS_ALL; k++) {
             if (fabs(x[k] - y[k]) > 0)
                 return false;
-            if (k < a->op->stmts[s].loop_count)
-                reach += fabs(x[k]) * (double)(a->bound->extents[s][k] - 1);
+            if (k >= a->op->stmts[s].loop_count || a->bound->extents[s][k] < 2)
+                continue;
+            reach += fabs(x[k]) * (double)(a->bound->extents[s][k] - 1);
+            stride = common_divisor(fabs(x[k]), stride);
         }
-        if (fabs(c - d) > reach)
+        if (fabs(c - d) > reach || (stride > 0 && fabs(fmod(c - d, stride)) > 0))
             return false;
         moved |= fabs(c - d) > 0;
         if (i == place)
-            *by = c - d;
+            *out = (struct shift){c - d, stride};
     }
     return moved;
 }
@@ -330,17 +378,19 @@ static bool shifts_of(const struct analysis *a, size_t s, const struct reads *re
     for (size_t i = 0; i < reads->count; i++)
         count += reads->at[i]->number == first->number;
     for (size_t place = 0; place < a->op->tensors[first->number].rank; place++) {
-        double low = 0, high = 0, by = 0;
+        double low = 0, high = 0;
+        struct shift shift = {0, 1};
         for (size_t i = 0; i < reads->count; i++)
             if (reads->at[i] != first && reads->at[i]->number == first->number &&
-                is_shift(a, s, reads->at[i], first, place, &by)) {
-                low = fmin(low, by);
-                high = fmax(high, by);
+                is_shift(a, s, reads->at[i], first, place, &shift)) {
+                low = fmin(low, shift.by);
+                high = fmax(high, shift.by);
                 any = true;
             }
         if (high > low)
-            buf_printf(out, "%s in subscript %zu window %.0f, stride 1, halo %.0f, reuse %zu",
-                       out->len > 0 ? ";" : "", place, high - low + 1, high - low, count);
+            buf_printf(out, "%s in subscript %zu window %.0f, stride %.0f, halo %.0f, reuse %zu",
+                       out->len > 0 ? ";" : "", place, high - low + 1, shift.stride,
+                       high - low + 1 - shift.stride, count);
     }
     return any;
 }

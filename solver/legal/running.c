@@ -6,8 +6,8 @@
  *            q' = q + qp + d^2 * n * np / n'; in the end q + n * (mean - c)^2
  *
  * The parts' own summaries are those of rescale and centre; only the merge at the end is replaced,
- * by a sequential block and reads of its last step.  A sum whose terms need the whole maximum in
- * another way cannot run: its parts would wait for the end, and the parser finds the circle.
+ * by a sequential block and reads of its last step.  A sum whose terms need another of the sums, or
+ * the whole maximum in another way, cannot run, for its parts would wait for the end.
  */
 #include <math.h>
 #include <string.h>
@@ -149,12 +149,47 @@ static void run_sum(struct run *r, const struct rescaled *parts, size_t maxima,
     merge->value = read_state(r, state->target, r->last, own, merge->free_count, NULL);
 }
 
+/* What a statement needs, through others. */
+struct needs {
+    const struct draft *d;
+    bool *seen; /* by tensor */
+};
+
+static void note_need(void *context, const struct expr *expr)
+{
+    struct needs *needs = context;
+    if (expr->op != EXPR_READ || needs->seen[expr->tensor])
+        return;
+    size_t writer = needs->d->tensors[expr->tensor].written_by;
+    needs->seen[expr->tensor] = true;
+    if (writer != OP_NONE)
+        expr_walk(needs->d->stmts[writer].value, note_need, needs);
+}
+
+static bool can_run(struct draft *d, const struct rescaled *parts)
+{
+    for (size_t i = 0; i < parts->count; i++) {
+        size_t writer = d->tensors[parts->sums[i].partial].written_by;
+        struct needs needs = {d, arena_array(d->arena, bool, d->op.tensor_count)};
+        expr_walk(d->stmts[writer].value, note_need, &needs);
+        bool waits = needs.seen[parts->maximum];
+        for (size_t k = 0; k < parts->count; k++)
+            waits |= needs.seen[parts->sums[k].target];
+        if (waits)
+            return refuse(d,
+                          "'%.*s' has terms that need the end of what would run; what all of "
+                          "them have can be taken out before",
+                          STR_ARG(d->tensors[parts->sums[i].target].name));
+    }
+    return true;
+}
+
 bool rewrite_online(struct draft *d, const struct rewrite *rewrite)
 {
     const struct stmt maximum = d->stmts[rewrite->stmt];
     struct rescaled parts;
     size_t own[OP_LOOPS_MAX], rank = maximum.free_count;
-    if (!rewrite_rescale(d, rewrite, &parts))
+    if (!rewrite_rescale(d, rewrite, &parts) || !can_run(d, &parts))
         return false;
     struct run r = run_begin(d, &maximum, rewrite);
     struct stmt *merge = merge_of(&r, maximum.target);

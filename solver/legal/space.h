@@ -6,9 +6,10 @@
 /*
  * The plans that vary a skeleton (plan_skeleton's, given as data): threads, vector width, items a
  * thread, a row to a warp or to a block, held or streamed, tile sizes, the direction in which
- * blocks walk.  Regions and edges stay as they are.  Each region has a domain of choices that keep
- * the machine's limits by themselves, the skeleton's own first if it is legal; the order is fixed
- * by the numbers alone, so equal inputs give equal spaces.
+ * blocks walk; for a model also staging, pipelines, split sums, tensor cores, precision and layout
+ * of tiles, rows in shared memory and running states.  Regions and edges stay as they are.  Each
+ * region has a domain of choices that keep the machine's limits by themselves, the skeleton's own
+ * first if it is legal; the order is fixed by the numbers alone, so equal inputs give equal spaces.
  */
 struct space_domain {
     const struct plan_region *choices; /* differ from each other */
@@ -32,18 +33,23 @@ struct space {
 };
 
 enum { SPACE_PLANS_MAX = 4096 }; /* each takes memory for all regions */
+struct space_options {
+    size_t plans_max; /* 1 .. SPACE_PLANS_MAX */
+    bool realisable;  /* only choices that synth's realiser writes (region_realisable) */
+};
 
-/* `plans_max` up to SPACE_PLANS_MAX.  ERR_LIMIT when a region has no legal choice, with the reason
+/* ERR_LIMIT when a region has no legal choice, with the reason
  * of the skeleton's own. */
 bool plan_space(struct arena *arena, const struct plan *skeleton, const struct bound_op *bound,
-                const struct machine *machine, size_t plans_max, struct space *out,
-                struct err *err) MUST_USE;
+                const struct machine *machine, const struct space_options *options,
+                struct space *out, struct err *err) MUST_USE;
 /* Each choice that plan_space tries for a region, legal or not, in its order, with what
  * region_limits says of it; `limits` lives during the call.  Choices live in `arena`. */
 typedef void space_visitor(void *context, const struct plan_region *choice,
                            const struct limits *limits);
 void space_visit(struct arena *arena, const struct plan *skeleton, const struct bound_op *bound,
-                 const struct machine *machine, size_t region, space_visitor *visit, void *context);
+                 const struct machine *machine, bool realisable, size_t region,
+                 space_visitor *visit, void *context);
 /* A plan of one choice per region, with edges and guard to match; for a solver's assignment. */
 const struct plan *space_plan(struct arena *arena, const struct plan *skeleton,
                               const struct bound_op *bound, const struct space *space,

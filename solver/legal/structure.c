@@ -75,18 +75,34 @@ void note_composition(struct analysis *a, size_t from, size_t to, bool allowed, 
     a->compositions[a->composition_count++] = (struct composition_note){from, to, allowed, text};
 }
 
+/* Notes come in the order of statements. */
+static size_t first_note(const struct analysis *a, size_t stmt)
+{
+    size_t low = 0, high = a->structure_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (a->structures[middle].stmt < stmt)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 size_t structure_with(const struct analysis *a, size_t stmt, enum structure word)
 {
-    for (size_t i = 0; i < a->structure_count; i++)
-        if (a->structures[i].stmt == stmt && a->structures[i].word == word)
+    for (size_t i = first_note(a, stmt); i < a->structure_count && a->structures[i].stmt == stmt;
+         i++)
+        if (a->structures[i].word == word)
             return a->structures[i].with;
     return OP_NONE;
 }
 
 bool has_structure(const struct analysis *a, size_t stmt, enum structure word)
 {
-    for (size_t i = a->structure_count; i-- > 0 && a->structures[i].stmt >= stmt;)
-        if (a->structures[i].stmt == stmt && a->structures[i].word == word)
+    for (size_t i = first_note(a, stmt); i < a->structure_count && a->structures[i].stmt == stmt;
+         i++)
+        if (a->structures[i].word == word)
             return true;
     return false;
 }
@@ -314,6 +330,44 @@ static void sort_by_word(struct structure_note *notes, size_t count)
         }
 }
 
+/* ---- readers ---- */
+
+struct reader_scan {
+    struct arena *arena;
+    struct readers *readers;
+    size_t stmt;
+    bool in_value;
+};
+
+static void note_reader(void *context, const struct expr *expr)
+{
+    struct reader_scan *scan = context;
+    struct readers *of = expr->op == EXPR_READ ? &scan->readers[expr->tensor] : NULL;
+    if (of == NULL || (of->count > 0 && of->stmts[of->count - 1] == scan->stmt))
+        return;
+    if ((of->count & (of->count - 1)) == 0) { /* room for twice as many */
+        size_t *larger = arena_array(scan->arena, size_t, of->count * 2 + 1);
+        if (of->count > 0)
+            memcpy(larger, of->stmts, of->count * sizeof(larger[0]));
+        of->stmts = larger;
+    }
+    of->stmts[of->count++] = scan->stmt;
+    of->in_value += scan->in_value;
+}
+
+static const struct readers *readers_of(struct arena *arena, const struct op *op)
+{
+    struct reader_scan scan = {arena, arena_array(arena, struct readers, op->tensor_count + 1), 0,
+                               true};
+    for (scan.stmt = 0; scan.stmt < op->stmt_count; scan.stmt++) {
+        scan.in_value = true;
+        expr_walk(op->stmts[scan.stmt].value, note_reader, &scan);
+        scan.in_value = false;
+        stmt_walk(op, &op->stmts[scan.stmt], note_reader, &scan);
+    }
+    return scan.readers;
+}
+
 void analysis_begin(struct analysis *a, struct arena *arena, const struct bound_op *bound,
                     const struct track *track)
 {
@@ -322,6 +376,7 @@ void analysis_begin(struct analysis *a, struct arena *arena, const struct bound_
                            .op = bound->op,
                            .track = track == NULL ? &bound->op->tracks[0] : track};
     terms_init(&a->terms, arena, bound);
+    a->readers = readers_of(arena, a->op);
     a->cycle = arena_array(arena, signed char, a->op->stmt_count + 1);
     a->terms.carried = carried_statements(arena, a->op);
 }

@@ -15,31 +15,37 @@
  *   reduction               a monoid (sum prod max min argmax argmin any all) over some indices,
  *                           all its terms counting for a result; the text says what commutes
  *   mergeable statistics    a reduction whose results for parts of the index, alone or together
- *                           with those of `with` (mean for squared deviations, by Chan's rule,
- *                           and for products of two deviations;
- *                           maximum for its position), give that of the whole.  Not said again of
- *                           contractions and rescaled accumulations.  In a seq block: Welford's
- *                           squares, `with` the running mean
- *   weighted reduction      a sum of values times weights: a factor is made by exp, or is 0 or 1 by
- *                           a condition on data, or is itself summed over that index, or weighs
- * what data choose; or two different factors, and no contraction rescaled accumulation   terms have
- * a factor exp(k * (u - m)), k > 0, m the maximum (k < 0, the minimum) of u over at least the same
- * terms, statement `with`; or in a seq block last * exp(old maximum - new maximum) + ... bounded
- * summary state   what stands for all terms so far has a fixed size: a scan's running value, an
- * argmax pair, what a seq block carries a fixed distance streaming normalisation elements scaled by
- * (or shifted by the logarithm of) a function of a reduction, `with`, of the same data that several
- * of them share coupled numerator and denominator  a quotient whose denominator is a sum, `with`,
- * and whose numerator sums the same weights or is one of the terms; or the difference of their
- * logarithms.  The text says if a number is added contraction             a sum of products over an
- * index that two factors have, of which at least one has a free index of its own.  Roles: K
- * reduced, batch in both or none, M the side that has the first of the other free indices, N the
- *                           other one; step: the index of the seq block that it is carried in
+ *                           with those of `with` (mean for squared deviations, by Chan's rule, and
+ *                           for products of two deviations, with weights or without; maximum for
+ *                           its position), give that of the whole.  Not said again of contractions
+ *                           and rescaled accumulations.  In a seq block: Welford's squares, `with`
+ *                           the running mean
+ *   weighted reduction      a sum of values times weights: a factor is made by exp, or is 0 or 1
+ *                           by a condition on data, or is itself summed over that index, or weighs
+ *                           what data choose; or two different factors, not all of them squares,
+ *                           and no contraction
+ *   rescaled accumulation   terms have a factor exp(k * (u - m)), k > 0, m the maximum (k < 0, the
+ *                           minimum) of u over at least the same terms, statement `with`; or in a
+ *                           seq block last * exp(old maximum - new maximum) + ...
+ *   bounded summary state   what stands for all terms so far has a fixed size: a scan's running
+ *                           value, an argmax pair, what a seq block carries a fixed distance
+ *   streaming normalisation elements scaled by (or shifted by the logarithm of) a function of a
+ *                           reduction, `with`, of the same data that several of them share
+ *   coupled numerator and denominator
+ *                           a quotient whose denominator is a sum, `with`, and whose numerator sums
+ *                           the same weights or is one of the terms; or the difference of their
+ *                           logarithms.  The text says if a number is added
+ *   contraction             a sum of products over an index that two factors have, of which at
+ *                           least one has a free index of its own.  Roles: K reduced, batch in both
+ *                           or none, M the side that has the first of the other free indices, N
+ *                           the other one; step: the index of the seq block that it is carried in
  *   stencil                 neighbouring results read elements in common: windows in a subscript,
- * at shifts, or of an index by two bounds.  halo: elements of a window that the next has too;
- * reuse: results that read an element scan                    a reduction over the terms before (or
- * after) each element, which do not depend on it but for common factors; in a seq block a statement
- * that a later step of itself needs gather                  data say which elements are read,
- * picked or, of a scatter, added to
+ *                           at shifts, or of an index by two bounds.  halo: elements of a window
+ *                           that the next has too; reuse: results that read an element
+ *   scan                    a reduction over the terms before (or after) each element, which do not
+ *                           depend on it but for common factors; in a seq block a statement that a
+ *                           later step of itself needs
+ *   gather                  data say which elements are read, picked or, of a scatter, added to
  *
  * Notes come by statement, then in the order of base/vocab.def; texts are whole phrases for a
  * reader or a prompt.  What a map that a statement reads has already is not said again of the

@@ -19,13 +19,23 @@
  *   preserve.c   which rewrites keep the meaning
  *   compose.c    primitives, and which neighbours may share a region
  */
+
+/* Statements that read a tensor, first to last; and how many of them do in their value. */
+struct readers {
+    size_t *stmts;
+    size_t count, in_value;
+};
+
 struct analysis {
     struct arena *arena;
     const struct bound_op *bound;
     const struct op *op;
     const struct track *track;
     struct terms terms;
-    signed char *cycle; /* by statement: 1 in a cycle, -1 not, 0 not looked at */
+    const struct readers *readers; /* by tensor */
+    uint64_t *along;               /* across.c, by statement; NULL, 0 = not asked yet */
+    uint64_t *ancestors;           /* ratio.c; NULL = not asked yet */
+    signed char *cycle;            /* by statement: 1 in a cycle, -1 not, 0 not looked at */
     struct structure_note *structures;
     size_t structure_count, structure_room;
     struct preservation_note *preservations;

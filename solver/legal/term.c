@@ -72,6 +72,30 @@ static void grow(struct terms *ts)
             *slot_of(ts, old[i], old[i]->parts, old[i]->count) = old[i];
 }
 
+static uint64_t mixed(uint64_t a, uint64_t b)
+{
+    const uint64_t pair[2] = {a, b};
+    return hash_fast(pair, sizeof(pair));
+}
+
+/* Ages, and with them the order of parts and the sign that a sum in a product has, follow the names
+ * of loops, so none of them counts. */
+static uint64_t shape_of(const struct term *term)
+{
+    bool numbered = term->kind == TERM_READ || term->kind == TERM_DIM;
+    uint64_t shape = 0;
+    if (term->kind == TERM_SUM && term->count == 1)
+        return term->parts[0].term->shape;
+    for (size_t i = 0; i < term->count; i++) {
+        double power = term->kind == TERM_PRODUCT ? term->parts[i].weight : 0;
+        uint64_t bits, place = term->kind == TERM_READ ? i : 0;
+        memcpy(&bits, &power, sizeof(bits));
+        shape += mixed(term->parts[i].term->shape, bits + place);
+    }
+    return mixed(
+        shape, mixed((uint64_t)term->kind + 64 * (uint64_t)term->op, numbered ? term->number : 0));
+}
+
 const struct term *term_make(struct terms *ts, const struct term *like,
                              const struct term_part *parts, size_t count)
 {
@@ -101,6 +125,7 @@ const struct term *term_make(struct terms *ts, const struct term *like,
         made->loops = UINT64_C(1) << key.number;
     made->parts = own;
     made->count = count;
+    made->shape = shape_of(made);
     made->id = ++ts->count;
     *slot = made;
     if (ts->count * 2 > ts->room)

@@ -45,6 +45,7 @@ struct term {
     bool reads;       /* data */
     uint64_t tensors; /* bit t % 64: tensor t is read */
     size_t size;      /* nodes, shared ones each time; at most TERM_SIZE_MAX + 1 */
+    uint64_t shape;   /* the same for terms that differ in the names of their loops */
     size_t id;
     const struct term *expanded; /* of a read: the map's value; NULL = not asked yet */
     size_t stamp;                /* of the walk or replacement that met it last */

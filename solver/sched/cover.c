@@ -18,52 +18,37 @@ enum { SCRATCH_BYTES = 256 << 20 };
 
 /* ---- domains ---- */
 
+struct priced {
+    struct cover_choice choice; /* but for the guard */
+    size_t index;               /* in its kind's domain */
+};
 struct pricer {
     struct arena *arena;
     struct cover_problem *problem;
     const struct candidate_class *class;
     struct cover_domain *domain;
-    struct cover_choice *choices; /* all legal ones */
+    struct cover_kind kinds[REGION_SKELETONS_MAX];
+    struct priced *choices; /* all legal ones */
     size_t count, room;
 };
 
-static struct plan_region copy_region(struct arena *arena, const struct plan_region *region)
-{
-    struct plan_region copy = *region;
-    enum primitive *primitives = arena_array(arena, enum primitive, region->primitive_count + 1);
-    struct plan_tile *tiles = arena_array(arena, struct plan_tile, region->tile_count + 1);
-    struct plan_stage *stages = arena_array(arena, struct plan_stage, region->stage_count + 1);
-    if (region->primitive_count > 0)
-        memcpy(primitives, region->primitives, region->primitive_count * sizeof(*primitives));
-    if (region->tile_count > 0)
-        memcpy(tiles, region->tiles, region->tile_count * sizeof(*tiles));
-    if (region->stage_count > 0)
-        memcpy(stages, region->stages, region->stage_count * sizeof(*stages));
-    copy.primitives = primitives;
-    copy.tiles = tiles;
-    copy.stages = stages;
-    return copy;
-}
-
 /* What the region takes as the first of a plan, or behind another one. */
-static double price(const struct cover_problem *problem, const struct bound_op *part,
-                    const struct plan_region *region, bool first)
+static double price(struct arena *scratch, const struct cover_problem *problem,
+                    const struct bound_op *part, const struct plan_region *region, bool first)
 {
     const struct plan_region twice[2] = {*region, *region};
     const struct plan plan = {.regions = twice, .region_count = 2};
     struct region_cost cost;
-    struct arena scratch;
-    arena_init(&scratch, SCRATCH_BYTES);
-    cost_region(&scratch, &plan, first ? 0 : 1, part, problem->machine, &cost);
-    arena_release(&scratch);
+    arena_clear(scratch);
+    cost_region(scratch, &plan, first ? 0 : 1, part, problem->machine, &cost);
     return cost.seconds;
 }
 
-static void add_choice(struct pricer *p, const struct cover_choice *choice)
+static void add_choice(struct pricer *p, const struct priced *choice)
 {
     if (p->count == p->room) {
         p->room = p->room == 0 ? 1024 : 2 * p->room;
-        struct cover_choice *larger = arena_array(p->arena, struct cover_choice, p->room);
+        struct priced *larger = arena_array(p->arena, struct priced, p->room);
         if (p->count > 0)
             memcpy(larger, p->choices, p->count * sizeof(*larger));
         p->choices = larger;
@@ -114,12 +99,17 @@ bool cover_kind(struct arena *arena, const struct cover_problem *problem,
                               .edge_count = list.count,
                               .guard = skeleton->guard,
                               .deterministic = class->part->op->policy.deterministic};
-    if (!plan_space(arena, &out->plan, class->part, problem->machine, 1, &out->space, err))
+    const struct space_options options = {.plans_max = 1,
+                                          .realisable = problem->limits->realisable};
+    if (!plan_space(arena, &out->plan, class->part, problem->machine, &options, &out->space, err))
         return false;
     const struct space_domain *domain = &out->space.domains[0];
     out->seconds = arena_array(arena, double, domain->count + 1);
+    struct arena scratch;
+    arena_init(&scratch, SCRATCH_BYTES);
     for (size_t i = 0; i < domain->count; i++)
-        out->seconds[i] = price(problem, class->part, &domain->choices[i], first);
+        out->seconds[i] = price(&scratch, problem, class->part, &domain->choices[i], first);
+    arena_release(&scratch);
     return true;
 }
 
@@ -137,57 +127,53 @@ static bool class_varies(const struct cover_problem *problem, const struct candi
 /* All legal choices of one kind of region. */
 static void add_kind(struct pricer *p, size_t number)
 {
-    struct cover_kind kind;
+    struct cover_kind *kind = &p->kinds[number];
     struct err err;
-    if (!cover_kind(p->arena, p->problem, p->class, number, false, &kind, &err)) {
+    if (!cover_kind(p->arena, p->problem, p->class, number, false, kind, &err)) {
         if (p->domain->why == NULL)
             p->domain->why = str_copy(p->arena, str_from(err.text));
         return;
     }
-    const struct space_domain *domain = &kind.space.domains[0];
+    const struct space_domain *domain = &kind->space.domains[0];
     const bool varies = class_varies(p->problem, p->class);
-    p->domain->generated += kind.space.generated;
+    p->domain->generated += kind->space.generated;
     p->domain->legal += domain->count;
     for (size_t i = 0; i < LIMIT_COUNT; i++)
-        p->domain->refused[i] += kind.space.refused[i];
+        p->domain->refused[i] += kind->space.refused[i];
     for (size_t i = 0; i < domain->count; i++) {
-        const struct plan *whole =
-            space_plan(p->arena, &kind.plan, p->class->part, &kind.space, &i);
         const size_t signature =
             varies ? number * COST_SIGNATURES + cost_signature(&domain->choices[i]) : 0;
-        const struct cover_choice choice = {domain->choices[i], whole->guard, kind.seconds[i],
-                                            signature, number};
-        ASSERT(choice.signature < COVER_SIGNATURES);
+        const struct priced choice = {
+            {domain->choices[i], NULL, kind->seconds[i], signature, number}, i};
+        ASSERT(signature < COVER_SIGNATURES);
         add_choice(p, &choice);
     }
 }
 
 static int by_signature(const void *a, const void *b)
 {
-    const struct cover_choice *const *x = a, *const *y = b;
-    if ((*x)->signature != (*y)->signature)
-        return (*x)->signature < (*y)->signature ? -1 : 1;
-    if ((*x)->seconds != (*y)->seconds)
-        return (*x)->seconds < (*y)->seconds ? -1 : 1;
+    const struct priced *const *x = a, *const *y = b;
+    const struct cover_choice *own = &(*x)->choice, *other = &(*y)->choice;
+    if (own->signature != other->signature)
+        return own->signature < other->signature ? -1 : 1;
+    if (own->seconds != other->seconds)
+        return own->seconds < other->seconds ? -1 : 1;
     return *x < *y ? -1 : *x > *y; /* in the order of the space */
 }
 
-static const struct formula *copy_formula(struct arena *arena, const struct formula *formula)
+static const struct formula *guard_of(struct arena *arena, const struct pricer *p,
+                                      const struct priced *priced)
 {
-    if (formula == NULL)
-        return NULL;
-    struct formula *copy = arena_new(arena, struct formula);
-    *copy = *formula;
-    copy->a = copy_formula(arena, formula->a);
-    copy->b = copy_formula(arena, formula->b);
-    return copy;
+    const struct cover_kind *kind = &p->kinds[priced->choice.kind];
+    const struct plan *plan =
+        space_plan(p->arena, &kind->plan, p->class->part, &kind->space, &priced->index);
+    return formula_copy(arena, plan->guard);
 }
 
 /* The `best` cheapest of each signature, into the problem's arena. */
 static void keep_best(struct arena *arena, const struct pricer *p)
 {
-    const struct cover_choice **order =
-        arena_array(p->arena, const struct cover_choice *, p->count + 1);
+    const struct priced **order = arena_array(p->arena, const struct priced *, p->count + 1);
     struct cover_choice *kept =
         arena_array(arena, struct cover_choice, COVER_SIGNATURES * p->problem->best + 1);
     size_t of_signature[COVER_SIGNATURES] = {0}, count = 0;
@@ -195,11 +181,12 @@ static void keep_best(struct arena *arena, const struct pricer *p)
         order[i] = &p->choices[i];
     qsort(order, p->count, sizeof(*order), by_signature);
     for (size_t i = 0; i < p->count; i++) {
-        if (of_signature[order[i]->signature]++ >= p->problem->best)
+        const struct cover_choice *own = &order[i]->choice;
+        if (of_signature[own->signature]++ >= p->problem->best)
             continue;
-        kept[count] = *order[i];
-        kept[count].region = copy_region(arena, &order[i]->region);
-        kept[count++].guard = copy_formula(arena, order[i]->guard);
+        kept[count] = *own;
+        kept[count].region = plan_region_copy(arena, &own->region);
+        kept[count++].guard = guard_of(arena, p, order[i]);
     }
     p->domain->choices = kept;
     p->domain->count = count;
@@ -238,8 +225,11 @@ static void make_domains(struct arena *arena, struct cover_problem *problem)
         if (domains[i].count == 0 || priced)
             continue;
         const struct plan_region *region = &domains[i].choices[0].region;
-        problem->start_s = price(problem, c->classes[i].part, region, true) -
-                           price(problem, c->classes[i].part, region, false);
+        struct arena scratch;
+        arena_init(&scratch, SCRATCH_BYTES);
+        problem->start_s = price(&scratch, problem, c->classes[i].part, region, true) -
+                           price(&scratch, problem, c->classes[i].part, region, false);
+        arena_release(&scratch);
         priced = true;
     }
     problem->domains = domains;

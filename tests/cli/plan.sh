@@ -52,9 +52,24 @@ plan 0 $matmul --vary smem=8K..256K --best 1
 holds "$scratch/out" '* smem='
 plan 0 $matmul --smem-limit 16000 --best 1
 holds "$scratch/out" 'k 16 a block'
-# no tile fits, but other kinds of region do
-plan 0 $matmul --smem-limit 1000 --best 1
+# no tile fits, but a thread a result does; rows would read a column of b each, a sector a word
+plan 0 $matmul --smem-limit 1000 --best 3
+holds "$scratch/out" 'of light speed  256 threads'
 holds "$scratch/out" 'a row a block'
+# a part of the SMs: fewer waves at a time, a lower roof, the same memory
+plan 0 $matmul --sm-share 50% --best 1
+mv "$scratch/out" "$scratch/half"
+holds "$scratch/half" 'on 66 of the 132 SMs of h200-sxm'
+plan 0 $matmul --sm-share 0.5 --best 1
+cmp -s "$scratch/out" "$scratch/half" || bad '0.5 is not 50%' "$scratch/out"
+plan 0 $matmul --sm-share 1 --best 1
+holds "$scratch/out" 'on 132 of the 132 SMs of h200-sxm'
+plan 0 $softmax --sm-share 12.5% --json --best 1
+holds "$scratch/out" '"sm_count":16,'
+plan 0 $matmul --vary sm-share=25%..1 --best 1
+holds "$scratch/out" 'sm-share=25%'
+holds "$scratch/out" 'sm-share=100%'
+plan 0 $softmax $matmul --table --sm-share 50%
 plan 1 $matmul --shape M=65536,N=65536,K=1048576
 holds "$scratch/out" 'bytes of tensors in global memory; the limit on'
 
@@ -107,6 +122,15 @@ wrong 'step 1: "", column 1: there is no rewrite' $softmax --rewrite ''
 wrong '--spec-out goes with --rewrite' $softmax --spec-out "$scratch/x.json"
 wrong '--rewrite takes one spec' $softmax $matmul --rewrite inline:e
 wrong '--vary wants NAME=LOW..HIGH' $matmul --vary smem=lots
+for part in 0 50 1.01 100.01% -1 0.00001 1. .5 x '' 50%% nan 0.5,0.5; do
+    wrong '--sm-share wants a part of the SMs' $softmax --sm-share "$part"
+done
+wrong '--sm-share: 0.5% of the 132 SMs of h200-sxm is not one; the least is 0.76%' $softmax --sm-share 0.5%
+wrong '--vary sm-share: 0.5% of the 132 SMs' $softmax --vary sm-share=0.5%..50%
+wrong '--vary wants NAME=LOW..HIGH' $softmax --vary sm-share=10..50%
+wrong '--vary wants NAME=LOW..HIGH' $softmax --vary sm-share=50%..10%
+wrong 'set one number' $softmax --sm-share 50% --vary sm-share=10%..50%
+wrong 'set one number' $softmax --sm-share 50% --vary sm_count=10..50
 wrong 'exclude each other' $softmax --shapes "$scratch/shapes" --shape M=1,N=1
 wrong '--vary goes with one shape' $softmax --shapes "$scratch/shapes" --vary smem=8K..9K
 wrong 'shape M=0,N=1' $softmax --shape 'M=0,N=1; M=1,N=1'

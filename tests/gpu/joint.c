@@ -71,7 +71,8 @@ static bool make_space(struct job *job, struct err *err)
     const struct skeleton_limits limits = {.arch = job->machine->arch.at,
                                            .threads_max = job->machine->threads_per_block};
     return plan_skeleton(job->arena, job->bound, NULL, &limits, &job->skeleton, err) &&
-           plan_space(job->arena, job->skeleton, job->bound, job->machine, 1, &job->space, err) &&
+           plan_space(job->arena, job->skeleton, job->bound, job->machine,
+                      &(struct space_options){1, true}, &job->space, err) &&
            plan_graph(job->arena, job->skeleton, job->bound, job->machine, &job->space, &job->graph,
                       err);
 }

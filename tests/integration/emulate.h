@@ -25,7 +25,7 @@ static inline size_t emulate_buffer(const struct op *op, const struct manifest *
                                     const struct manifest_arg *arg)
 {
     if (arg->kind == ARG_TENSOR)
-        return op_tensor_find(op, arg->name.at);
+        return op_tensor_find(op, arg->name);
     for (size_t i = 0; i < manifest->workspace_count; i++)
         if (str_equal(manifest->workspaces[i].name, arg->name))
             return op->declared_count + i;

@@ -76,7 +76,7 @@ static double best_seconds(struct arena *arena, const struct bound_op *bound,
     const size_t count = plans_whole(arena, bound, track, plans);
     for (size_t i = 0; i < count; i++) {
         best.plan = plans[i];
-        space_visit(arena, best.plan, bound, machine, 0, price, &best);
+        space_visit(arena, best.plan, bound, machine, false, 0, price, &best);
     }
     assert_true(best.legal > 0);
     return best.seconds;

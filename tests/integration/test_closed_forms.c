@@ -88,7 +88,7 @@ static struct values *form_run(struct form *f, const struct interp_options *opti
 
 static size_t tensor_of(const struct form *f, const char *name)
 {
-    size_t tensor = op_tensor_find(f->op, name);
+    size_t tensor = op_tensor_find(f->op, str_from(name));
     assert_true(tensor != OP_NONE);
     return tensor;
 }

@@ -118,7 +118,8 @@ static void test_other_tiles(void **state UNUSED)
         arena_init(&arena, arena_bytes_max);
         const struct bound_op *bound = library_load(&arena, rows[i].name);
         assert_ok(plan_skeleton(&arena, bound, NULL, &library_limits, &skeleton, &err));
-        assert_ok(plan_space(&arena, skeleton, bound, the_h200(&arena), 1024, &space, &err));
+        assert_ok(plan_space(&arena, skeleton, bound, the_h200(&arena),
+                             &(struct space_options){1024, true}, &space, &err));
         for (size_t p = 0; p < space.plan_count; p++) {
             const struct plan_region *region = &space.plans[p]->regions[0];
             struct plan_cost cost;
@@ -227,7 +228,8 @@ static size_t check_against_sol(struct arena *arena, const char *name)
     const struct bound_op *bound = library_load(arena, name);
     assert_ok(sol_of(bound, NULL, machine, &sol, &err));
     assert_ok(plan_skeleton(arena, bound, NULL, &library_limits, &skeleton, &err));
-    assert_ok(plan_space(arena, skeleton, bound, machine, 500, &space, &err));
+    assert_ok(plan_space(arena, skeleton, bound, machine, &(struct space_options){500, true},
+                         &space, &err));
     for (size_t i = 0; i < space.plan_count; i++) {
         struct plan_cost cost;
         cost_plan(arena, space.plans[i], bound, machine, &cost);

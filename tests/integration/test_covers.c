@@ -19,6 +19,8 @@ enum { BRUTE_STMTS_MAX = 5 }; /* of specs with scores, which are one region in m
 static const size_t arena_bytes_max = (size_t)4 << 30;
 static const double tolerance = 1e-9; /* relative */
 static const struct skeleton_limits limits = {.arch = "sm_90a", .threads_max = 1024};
+static const struct skeleton_limits realisable = {
+    .arch = "sm_90a", .threads_max = 1024, .realisable = true};
 
 struct sample {
     const struct bound_op *bound;
@@ -239,11 +241,12 @@ static void test_against_all_covers(void **state UNUSED)
         arena_init(&arena, arena_bytes_max);
         struct str text =
             random_op_text(&arena, seed, STMTS_MAX, seed % 2 == 0 ? SIDE : LARGE_SIDE);
-        /* few choices, so that all of them can be tried */
-        prepare(&arena, parse(&arena, text), machines[seed % COUNT_OF(machines)],
-                seed % 3 == 0 ? BEST : 1, &sample);
+        /* few choices, so that all of them can be tried; those for a model take long to price */
+        const struct skeleton_limits *own = seed % 10 == 0 ? &limits : &realisable;
+        prepare_for(&arena, parse(&arena, text), own, machines[seed % COUNT_OF(machines)],
+                    seed % 3 == 0 ? BEST : 1, &sample);
         if (sample.bound->op->stmt_count > 4 && sample.problem.best > 1)
-            prepare(&arena, sample.bound, machines[0], 1, &sample);
+            prepare_for(&arena, sample.bound, own, machines[0], 1, &sample);
         struct oracle *o = oracle_of(&arena, &sample);
         if (sample.problem.best == BEST)
             check_cuts(&arena, &sample, o);
@@ -410,7 +413,8 @@ static struct cover_result solve_network(struct arena *arena, enum network netwo
                                          struct sample *sample)
 {
     struct cover_result result;
-    prepare(arena, parse(arena, network_text(arena, network, stmts)), "h200-sxm", 1, sample);
+    prepare_for(arena, parse(arena, network_text(arena, network, stmts)), &realisable, "h200-sxm",
+                1, sample);
     assert_int_equal(sample->bound->op->stmt_count, stmts);
     cover_solve(arena, &sample->problem, 0, &result);
     return result;
@@ -475,8 +479,6 @@ static void test_narrow_states_prove_a_bound(void **state UNUSED)
 /* What a campaign gives the realiser: every best cover of the library becomes a kernel. */
 static void test_realisable_covers_are_realised(void **state UNUSED)
 {
-    static const struct skeleton_limits realisable = {
-        .arch = "sm_90a", .threads_max = 1024, .realisable = true};
     const char *const *names;
     size_t count, chains = 0;
     struct arena list;

@@ -32,7 +32,8 @@ static void load(struct arena *arena, const char *file, struct spaced *out)
     out->bound = library_load(arena, file);
     assert_ok(machine_find(arena, "kernels/machines", NULL, &out->machine, &err));
     assert_ok(plan_skeleton(arena, out->bound, NULL, &library_limits, &out->skeleton, &err));
-    assert_ok(plan_space(arena, out->skeleton, out->bound, out->machine, 1, &out->space, &err));
+    assert_ok(plan_space(arena, out->skeleton, out->bound, out->machine,
+                         &(struct space_options){1, true}, &out->space, &err));
     assert_ok(
         plan_graph(arena, out->skeleton, out->bound, out->machine, &out->space, &out->graph, &err));
 }

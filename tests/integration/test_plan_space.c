@@ -25,7 +25,8 @@ static struct space space_of(struct arena *arena, const struct bound_op *bound, 
     struct space space;
     assert_ok(machine_find(arena, "kernels/machines", NULL, &machine, &err));
     assert_ok(plan_skeleton(arena, bound, NULL, &library_limits, &skeleton, &err));
-    assert_ok(plan_space(arena, skeleton, bound, machine, plans_max, &space, &err));
+    assert_ok(plan_space(arena, skeleton, bound, machine, &(struct space_options){plans_max, true},
+                         &space, &err));
     struct hash own = plan_hash(skeleton), first = plan_hash(space.plans[0]);
     assert_memory_equal(&own, &first, sizeof(own));
     return space;

@@ -281,7 +281,7 @@ static size_t argument_bytes(struct session *s, const struct manifest_arg *arg, 
 
     switch (arg->kind) {
     case ARG_TENSOR: {
-        const size_t tensor = op_tensor_find(op, str_copy(s->arena, arg->name));
+        const size_t tensor = op_tensor_find(op, arg->name);
 
         ASSERT(tensor < op->declared_count);
         address = s->slots[s->slot_of_tensor[tensor]].buffer->address;

@@ -192,7 +192,6 @@ static void put_number(enum dtype dtype, uint8_t *out, double real, int64_t inte
 static bool pack_one(const struct packing *p, const struct manifest_arg *arg,
                      uint8_t out[GPU_TENSOR_MAP_BYTES], size_t *bytes, struct err *err)
 {
-    const char *name = str_copy(p->scratch, arg->name);
     const struct manifest *m = p->program->manifest;
     int64_t value = (int64_t)arg->scalar;
     size_t at = 0;
@@ -200,7 +199,7 @@ static bool pack_one(const struct packing *p, const struct manifest_arg *arg,
     switch (arg->kind) {
     case ARG_TENSOR:
         *bytes = sizeof(uint64_t);
-        memcpy(out, &p->addresses->tensors[op_tensor_find(p->bound->op, name)], *bytes);
+        memcpy(out, &p->addresses->tensors[op_tensor_find(p->bound->op, arg->name)], *bytes);
         return true;
     case ARG_WORKSPACE:
         while (!str_equal(m->workspaces[at].name, arg->name))
@@ -220,7 +219,7 @@ static bool pack_one(const struct packing *p, const struct manifest_arg *arg,
         return true;
     case ARG_TENSOR_MAP:
         *bytes = GPU_TENSOR_MAP_BYTES;
-        return pack_tensor_map(p, arg, op_tensor_find(p->bound->op, name), out, err);
+        return pack_tensor_map(p, arg, op_tensor_find(p->bound->op, arg->name), out, err);
     }
     panic("argument kind %d", (int)arg->kind);
 }

@@ -10,7 +10,7 @@ extern "C" __global__ void reference_1(const float *in0, const float *in1, doubl
     for (i64 first = block * groups; first < outputs; first += blocks * groups) {
         const i64 id = first + threadIdx.x / lanes;
         __shared__ sum_look looks[256];
-        sum_look before = {0, 0, 0, 0, 0, 0};
+        sum_look before = {0, 0, 0, 0, 0, 0, 0, 0};
         if (lanes > 1) {
             sum_look look = before;
             if (id < outputs) {

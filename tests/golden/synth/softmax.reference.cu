@@ -74,7 +74,7 @@ extern "C" __global__ void reference_3(double *value3, double *bound3, double *v
     for (i64 first = block * groups; first < outputs; first += blocks * groups) {
         const i64 id = first + threadIdx.x / lanes;
         __shared__ sum_look looks[256];
-        sum_look before = {0, 0, 0, 0, 0, 0};
+        sum_look before = {0, 0, 0, 0, 0, 0, 0, 0};
         if (lanes > 1) {
             sum_look look = before;
             if (id < outputs) {

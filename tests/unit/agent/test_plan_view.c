@@ -30,7 +30,7 @@ static int by_value(const void *a, const void *b)
  * too (tests/integration/test_covers.c has all of them). */
 static void test_best_is_exact(void **state UNUSED)
 {
-    static const char *const ops[] = {"cross_entropy", "rmsnorm", "layernorm", "softmax"};
+    static const char *const ops[] = {"l2norm", "rmsnorm", "layernorm", "softmax"};
     struct arena arena;
     struct err err;
 
@@ -42,16 +42,18 @@ static void test_best_is_exact(void **state UNUSED)
         double *all;
 
         assert_ok(plan_explore(&task, BEST, &view, &err));
-        assert_ok(plan_space(&arena, view.skeleton, task.bound, task.machine, SPACE_PLANS_MAX,
-                             &space, &err));
-        assert_true(space.complete && space.plan_count >= BEST);
-        all = arena_array(&arena, double, space.plan_count);
-        for (size_t k = 0; k < space.plan_count; k++) {
+        space = view.space;
+        assert_int_equal(space.domain_count, 1);
+        all = arena_array(&arena, double, space.domains[0].count);
+        assert_true(space.domains[0].count >= BEST);
+        for (size_t k = 0; k < space.domains[0].count; k++) {
+            const struct plan *plan = space_plan(&arena, view.skeleton, task.bound, &space, &k);
             struct plan_cost cost;
 
-            cost_plan(&arena, space.plans[k], task.bound, task.machine, &cost);
+            cost_plan(&arena, plan, task.bound, task.machine, &cost);
             all[k] = cost.seconds;
         }
+        space.plan_count = space.domains[0].count;
         qsort(all, space.plan_count, sizeof(all[0]), by_value);
         assert_int_equal(view.best_count, BEST);
         for (size_t k = 0; k < BEST; k++) {
@@ -73,10 +75,18 @@ static void test_why_not(void **state UNUSED)
         {"matmul", "{\"tile\":{\"m\":64,\"n\":64}}", "", false},
         {"matmul", "{\"tile\":{\"m\":256,\"n\":256}}", "registers a block (estimate)", false},
         {"matmul", "{\"tile\":{\"m\":48,\"n\":64}}", "", true},
-        {"matmul", "{\"tile\":{\"m\":2048}}", "threads multiply to", true},
+        {"matmul", "{\"tile\":{\"m\":2048}}", "along one side", true},
         {"matmul", "{\"tiles\":[{\"index\":\"k\",\"block\":512}]}", "along one side", true},
         {"matmul", "{\"vector\":3}", "power of two", true},
-        {"matmul", "{\"primitives\":[\"tensor-core-tile\"]}", "uses tensor-core-tile", true},
+        {"matmul", "{\"primitives\":[\"tensor-core-tile\"]}", "", false},
+        {"matmul", "{\"mma\":[16,8,12]}", "no instruction for", true},
+        {"matmul", "{\"mma\":[16,8,16],\"depth\":40,\"staging\":\"async\"}", "has under way", true},
+        {"matmul", "{\"depth\":4,\"staging\":\"shared\"}", "has under way", true},
+        {"matmul", "{\"split\":1024}", "against its stages", true},
+        {"matmul", "{\"staging\":\"async\",\"vector\":8}", "neither 4, 8 nor 16", true},
+        {"gemv", "{\"staging\":\"async\"}", "uses staging", true},
+        {"softmax", "{\"primitives\":[\"online-state-update\"]}", "", false},
+        {"matmul", "{\"precision\":\"bf16\"}", "below what the track allows", true},
         {"softmax", "{\"threads\":96}", "warps beyond a power of two", true},
         {"softmax", "{\"threads\":[32,1,1],\"vector\":8}", "bytes a vector access", false},
         {"softmax", "{\"primitives\":[\"warp-cooperative-summary\",\"streaming-accumulation\"]}",
@@ -94,8 +104,9 @@ static void test_why_not(void **state UNUSED)
 
         assert_ok(plan_explore(&task, 1, &view, &err));
         assert_ok(plan_why_not(&view, cases[i].sketch, &why, &err));
-        assert_int_equal(why.outside, cases[i].outside);
-        assert_int_equal(why.reason.len == 0, cases[i].reason[0] == '\0');
+        if (why.outside != cases[i].outside ||
+            (why.reason.len == 0) != (cases[i].reason[0] == '\0'))
+            fail_msg("%s: outside %d, %.*s", cases[i].sketch, why.outside, STR_ARG(why.reason));
         if (why.reason.len > 0 &&
             memmem(why.reason.at, why.reason.len, cases[i].reason, strlen(cases[i].reason)) == NULL)
             fail_msg("%s: %.*s", cases[i].sketch, STR_ARG(why.reason));
@@ -105,11 +116,28 @@ static void test_why_not(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* A plan's region as a document has it. */
+static const char *region_text(struct arena *arena, const struct plan *plan)
+{
+    struct json_writer w;
+    const struct json *json, *regions;
+    struct buf whole, text;
+    struct err err;
+
+    buf_init(&whole, arena, PLANS_TEXT_BYTES);
+    json_writer_init(&w, &whole);
+    plan_print(&w, plan);
+    assert_ok(json_parse(arena, buf_view(&whole), "plan", &json, &err));
+    regions = json_get(json, "regions");
+    buf_init(&text, arena, PLANS_TEXT_BYTES);
+    json_writer_init(&w, &text);
+    json_put_tree(&w, &regions->items[0]);
+    return text.at;
+}
+
 /* The best choice, spelled out, is legal and first. */
 static void test_best_ranks_first(void **state UNUSED)
 {
-    const char *sketch = "{\"threads\":512,\"vector\":4,\"primitives\":[\"reduction-tree\"],"
-                         "\"tile\":{\"n\":{\"block\":4096,\"thread\":8}}}";
     struct arena arena;
     struct plan_view view;
     struct plan_why why;
@@ -118,7 +146,7 @@ static void test_best_ranks_first(void **state UNUSED)
     arena_init(&arena, ARENA_BYTES);
     const struct plan_task task = task_named(&arena, "softmax", "h200-sxm");
     assert_ok(plan_explore(&task, 1, &view, &err));
-    assert_ok(plan_why_not(&view, sketch, &why, &err));
+    assert_ok(plan_why_not(&view, region_text(&arena, view.best[0].plan), &why, &err));
     assert_int_equal(why.matching, 1);
     assert_int_equal(why.rank, 1);
     assert_int_equal(why.of, view.space.domains[0].count);
@@ -146,7 +174,15 @@ static void test_bad_sketches(void **state UNUSED)
         "{\"region\":7}",
         "{\"primitives\":[\"tree\"]}",
         "{\"vector\":1e99}",
-        "{\"depth\":2}",
+        "{\"deep\":2}",
+        "{\"depth\":0}",
+        "{\"mma\":[16,8]}",
+        "{\"mma\":16}",
+        "{\"staging\":\"fast\"}",
+        "{\"stages\":[{\"tensor\":\"a\"}]}",
+        "{\"precision\":\"f8\"}",
+        "{\"layout\":\"\"}",
+        "{\"reverse\":1}",
         too_many,
     };
     struct arena arena;
@@ -195,10 +231,24 @@ static void test_flips_are_tight(void **state UNUSED)
 
 static void test_ranges(void **state UNUSED)
 {
-    static const char *const bad[] = {
-        "smem",        "smem=",        "smem=8K",     "smem=8K..",   "smem=8K...9K",
-        "smem=9K..8K", "smem=1..8K",   "l1=1K..2K",   "smem=-1..8K", "smem=1K..99999999999999T",
-        "dram=1..2",   "smem=8X..16K", "smem=8K..9KK"};
+    static const char *const bad[] = {"smem",
+                                      "smem=",
+                                      "smem=8K",
+                                      "smem=8K..",
+                                      "smem=8K...9K",
+                                      "smem=9K..8K",
+                                      "smem=1..8K",
+                                      "l1=1K..2K",
+                                      "smem=-1..8K",
+                                      "smem=1K..99999999999999T",
+                                      "dram=1..2",
+                                      "smem=8X..16K",
+                                      "smem=8K..9KK",
+                                      "sm-share=10..50%",
+                                      "sm-share=50%..10%",
+                                      "sm-share=0..50%",
+                                      "sm-share=0.5%..50%" /* of 132 SMs: none */,
+                                      "sm-share=50%..101%"};
     struct arena arena;
     struct plan_points points;
     struct err err;
@@ -211,6 +261,70 @@ static void test_ranges(void **state UNUSED)
     assert_ok(plan_vary(&task, "sm_count=100..132", &points, &err));
     assert_int_equal(points.items[0].value, 100);
     assert_int_equal(points.items[points.count - 1].value, 132);
+    arena_release(&arena);
+}
+
+/* A share has its SMs' part of the arithmetic, and the memory whole. */
+static void test_share(void **state UNUSED)
+{
+    struct arena arena;
+    struct plan_view whole, half;
+    struct plan_points points;
+    struct err err;
+    const char *const ops[] = {"matmul", "softmax"};
+
+    arena_init(&arena, ARENA_BYTES);
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        struct plan_task task = task_named(&arena, ops[i], "h200-sxm");
+        struct region_cost before, after;
+
+        assert_ok(plan_explore(&task, 1, &whole, &err));
+        assert_ok(plan_vary(&task, "sm-share=0.5..50%", &points, &err));
+        assert_ok(
+            machine_with_share(&arena, task.machine, MACHINE_SHARE_WHOLE / 2, &task.machine, &err));
+        assert_int_equal(task.machine->sm_count, 66);
+        assert_ok(plan_explore(&task, 1, &half, &err));
+        assert_true(fabs(half.sol.compute_s / whole.sol.compute_s - 2) < 1e-9);
+        assert_true(half.sol.memory_s == whole.sol.memory_s);
+        assert_true(half.sol.seconds <= half.best[0].cost.seconds);
+        assert_true(half.best[0].cost.seconds > whole.best[0].cost.seconds);
+        assert_int_equal(points.count, 1);
+        assert_true(points.items[0].seconds == half.best[0].cost.seconds);
+        cost_region(&arena, whole.best[0].plan, 0, task.bound, whole.task.machine, &before);
+        cost_region(&arena, whole.best[0].plan, 0, task.bound, task.machine, &after);
+        assert_true(fabs(after.waves / before.waves - 2) < 1e-9);
+        assert_true(fabs(after.compute_s / before.compute_s - 2) < 0.1);
+    }
+    arena_release(&arena);
+}
+
+static void test_share_texts(void **state UNUSED)
+{
+    static const struct {
+        const char *text, *rest, *printed;
+    } cases[] = {{"0.5", "", "50%"},
+                 {"50%", "", "50%"},
+                 {"12.5%..x", "..x", "12.5%"},
+                 {"0.0101..1", "..1", "1.01%"},
+                 {"1", "", "100%"},
+                 {"1..1", "..1", "100%"},
+                 {"0.01%", "", "0.01%"},
+                 {"100%", "", "100%"},
+                 {"33.33%x", "x", "33.33%"}};
+    struct arena arena;
+
+    arena_init(&arena, ARENA_BYTES);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const char *at = cases[i].text;
+        struct buf printed;
+        int64_t share = 0;
+
+        buf_init(&printed, &arena, ERR_TEXT_BYTES);
+        assert_true(machine_share_read(&at, &share));
+        assert_string_equal(at, cases[i].rest);
+        machine_share_print(&printed, share);
+        assert_string_equal(printed.at, cases[i].printed);
+    }
     arena_release(&arena);
 }
 
@@ -240,7 +354,8 @@ int main(void)
         cmocka_unit_test(test_best_is_exact),    cmocka_unit_test(test_why_not),
         cmocka_unit_test(test_best_ranks_first), cmocka_unit_test(test_bad_sketches),
         cmocka_unit_test(test_flips_are_tight),  cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_no_plan),
+        cmocka_unit_test(test_no_plan),          cmocka_unit_test(test_share),
+        cmocka_unit_test(test_share_texts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

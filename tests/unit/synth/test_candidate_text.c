@@ -144,7 +144,7 @@ static void test_aliases(void **state)
                           : "",
                    aliases[i].body);
         const struct op *op = spec_parse(&arena, buf_view(&text), "in.json");
-        if (alias_is_safe(op, op_tensor_find(op, "y")) != aliases[i].safe)
+        if (alias_is_safe(op, op_tensor_find(op, STR_LIT("y"))) != aliases[i].safe)
             fail_msg("%s: safe is not %d", aliases[i].body, aliases[i].safe);
         arena_release(&arena);
     }

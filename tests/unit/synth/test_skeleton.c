@@ -137,6 +137,7 @@ static void as_tile(struct plan_region *region)
     static const enum primitive tile[] = {PRIMITIVE_TILE_STAGING, PRIMITIVE_REGISTER_TILE};
     region->primitives = tile;
     region->primitive_count = COUNT_OF(tile);
+    region->vector = 1;
 }
 
 struct refusal {

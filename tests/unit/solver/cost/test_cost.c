@@ -55,13 +55,19 @@ static void test_sum_of_terms(void **state UNUSED)
         cost_region(&arena, plan, i, bound, h200, &alone);
         assert_near("region alone", alone.seconds, r->seconds, 0);
         double most = fmax(fmax(r->memory_s, r->compute_s), fmax(r->shared_s, r->latency_s));
-        assert_near("largest term", r->seconds, r->launch_s + most, 1e-12);
+        assert_true(r->busy_s >= most);
+        assert_true(r->carried_s >= 0 && r->carried_s <= r->memory_s);
+        assert_near("what it is busy for", r->seconds, r->launch_s + r->busy_s - r->carried_s,
+                    1e-12);
         sum += r->seconds;
     }
     struct edge_cost edge;
     cost_edge(plan, 0, bound, h200, &edge);
     assert_true(edge.seconds > 0);
     assert_near("sum", cost.seconds, sum + edge.seconds, 1e-12);
+    /* Regions leave to edges what edges take. */
+    double carried = cost.regions[0].carried_s + cost.regions[1].carried_s;
+    assert_near("carried", carried, edge.seconds, 1e-12);
     arena_release(&arena);
 }
 
@@ -143,12 +149,16 @@ static void test_terms_are_local(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* An edge that plan_limits refuses is no cheaper. */
 static void test_edges(void **state UNUSED)
 {
     static const struct {
         const char *residency;
         double bytes;
-    } cases[] = {{"global", 2 * 8192 * 4}, {"shared", 0}, {"register", 0}, {"recompute", 0}};
+    } cases[] = {{"global", 2 * 8192 * 4},
+                 {"shared", 2 * 8192 * 4},
+                 {"register", 2 * 8192 * 4},
+                 {"recompute", 2 * 8192 * 4}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct arena arena;
         struct edge_cost edge;
@@ -197,6 +207,27 @@ static void test_waves(void **state UNUSED)
     assert_near("as long", tile_cost(&arena, &tile, &exact).latency_s, eight.latency_s, 1e-9);
     assert_near("a wave more", tile_cost(&arena, &tile, &short_of_one).latency_s,
                 eight.latency_s * 9 / 8, 1e-9);
+    arena_release(&arena);
+}
+
+/* Rows that stream draw all that memory gives as long as the SMs at work can; a few cannot, and
+ * take as long as fewer of them there are. */
+static void test_few_sms_do_not_fill_memory(void **state UNUSED)
+{
+    struct arena arena;
+    const struct bound_op *bound;
+    struct region_cost cost[4];
+    static const int64_t sms[] = {132, 100, 16, 8};
+    arena_init(&arena, ARENA_BYTES);
+    const struct plan *plan = rmsnorm_plan(&arena, &bound, "global");
+    const struct machine *h200 = plans_machine(&arena, "h200-sxm");
+    for (size_t i = 0; i < COUNT_OF(sms); i++) {
+        struct machine some = with_sms(h200, sms[i]);
+        cost_region(&arena, plan, 1, bound, &some, &cost[i]);
+    }
+    assert_near("100 SMs", cost[1].memory_s, cost[0].memory_s, 1e-2);
+    assert_near("8 of 16 SMs", cost[3].memory_s, 2 * cost[2].memory_s, 1e-9);
+    assert_true(cost[2].memory_s > 2 * cost[0].memory_s);
     arena_release(&arena);
 }
 
@@ -283,15 +314,11 @@ static void test_elements(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sum_of_terms),
-        cmocka_unit_test(test_directions),
-        cmocka_unit_test(test_terms_are_local),
-        cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_waves),
-        cmocka_unit_test(test_tiles),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_double_sums),
-        cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_sum_of_terms),    cmocka_unit_test(test_directions),
+        cmocka_unit_test(test_terms_are_local), cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_waves),           cmocka_unit_test(test_few_sms_do_not_fill_memory),
+        cmocka_unit_test(test_tiles),           cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_double_sums),     cmocka_unit_test(test_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

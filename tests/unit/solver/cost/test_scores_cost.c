@@ -111,8 +111,8 @@ static void test_rereads(void **state UNUSED)
         const struct region_cost near = cost_of(&s, &s.made[mode], &large);
         const double sets = m / SIDE / (double)(small.sm_count * far.blocks_per_sm);
         const double rows = mode == STEPS ? m * k * (steps - 1) : 0;
-        assert_true(sets > 1);
-        assert_near(far.memory_s / near.memory_s, 1 + (n * k * (sets - 1) + rows) / once, 1e-9);
+        assert_true(sets > 1); /* what is read once is counted in whole sectors, hence the width */
+        assert_near(far.memory_s / near.memory_s, 1 + (n * k * (sets - 1) + rows) / once, 1e-3);
     }
     arena_release(&arena);
 }

@@ -139,7 +139,7 @@ static inline void case_close(struct interp_case *c)
 
 static inline size_t case_tensor(const struct interp_case *c, const char *name)
 {
-    size_t tensor = op_tensor_find(c->op, name);
+    size_t tensor = op_tensor_find(c->op, str_from(name));
     assert_true(tensor != OP_NONE);
     return tensor;
 }

@@ -49,9 +49,9 @@ static inline const struct plan *plans_plan(struct arena *arena, const struct bo
     hash_hex(&bound->op->hash, hex);
     buf_init(&text, arena, PLANS_TEXT_BYTES);
     buf_printf(&text,
-               "{\"plan\":1,\"op\":\"%s\",\"track\":\"f32\",\"machine\":\"sm_90a\",\"guard\":1,"
+               "{\"plan\":1,\"op\":\"%s\",\"track\":\"%.*s\",\"machine\":\"sm_90a\",\"guard\":1,"
                "\"regions\":[%s],\"edges\":[%s]}",
-               hex, regions, edges);
+               hex, STR_ARG(bound->op->tracks[0].name), regions, edges);
     assert_ok(json_parse(arena, buf_view(&text), "plan", &json, &err));
     assert_ok(plan_parse(arena, json, &plan, &err));
     assert_ok(plan_check(plan, bound->op, &err));

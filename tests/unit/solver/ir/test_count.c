@@ -265,7 +265,7 @@ static void reads_are_exact(void **state)
         const struct bound_op *bound =
             bind(&arena, reads[i].name, reads[i].tensors, reads[i].lines);
         same(reads[i].name, "elements read",
-             op_elements_read(bound, op_tensor_find(bound->op, "x")), reads[i].want);
+             op_elements_read(bound, op_tensor_find(bound->op, STR_LIT("x"))), reads[i].want);
         arena_release(&arena);
     }
 }

@@ -277,6 +277,74 @@ static void equal_factors_round_alike(void **state)
     case_close(&c);
 }
 
+/* Many small terms and a large one, which an order from the other end meets first. */
+static void sums_from_the_other_end(void **state)
+{
+    (void)state;
+    enum { TERMS = 1024 };
+    static const struct {
+        const char *name;
+        double small, step, large;
+    } cases[] = {
+        {"equal terms", 0x1p-10 + 0x1.fp-21, 0, 30},
+        {"terms that the large one dwarfs", 0x1p-24, -0x1p-34, 1.5},
+        {"equal terms of the other sign", -0x1p-10 - 0x1.fp-21, 0, 30},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct interp_case c;
+        double x[TERMS];
+        float sum = 0;
+        case_open(&c, "N=1024", "x input f32 N; y output f32 -", "y[] = sum(n) x[n]", "", NULL);
+        for (int n = 0; n < TERMS - 1; n++)
+            x[n] = cases[i].small + cases[i].step * (n % 7);
+        x[TERMS - 1] = cases[i].large;
+        case_set(&c, "x", x);
+        for (int n = TERMS; n-- > 0;)
+            sum += (float)x[n];
+        const double got = sum;
+        const struct values *want = case_output(&c, INTERP_BOUND, NULL, "y");
+        if (rejected(want, &got) > 0)
+            fail_msg("%s: %g is off by %g, bound %g", cases[i].name, got, got - want->reals[0],
+                     want->bounds[0]);
+        case_close(&c);
+    }
+}
+
+/* What one order keeps in the type's range and another does not. */
+static void orders_that_leave_the_range_are_open(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *body;
+        double x[4];
+        double least, most; /* bound */
+    } cases[] = {
+        {"a sum of both signs",
+         "y[] = sum(n) x[n]",
+         {3e38, -3e38, 3e38, -3e38},
+         INFINITY,
+         INFINITY},
+        {"a sum inside", "y[] = sum(n) x[n]", {1e38, -1e38, 1e38, -1e38}, 0, 1e33},
+        {"a product up and down",
+         "y[] = prod(n) x[n]",
+         {1e30, 1e-30, 1e30, 1e-30},
+         INFINITY,
+         INFINITY},
+        {"a product that is flushed", "y[] = prod(n) x[n]", {1e20, 1e-20, 1e17, 1e-20}, 0.01, 1},
+        {"a product inside", "y[] = prod(n) x[n]", {1e10, 1e-10, 1e10, 1e-10}, 0, 1e-5},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct interp_case c;
+        case_open(&c, "N=4", "x input f32 N; y output f32 -", cases[i].body, "", NULL);
+        case_set(&c, "x", cases[i].x);
+        const struct values *want = case_output(&c, INTERP_BOUND, NULL, "y");
+        double bound = want->open != NULL && want->open[0] ? INFINITY : want->bounds[0];
+        if (!(bound >= cases[i].least && bound <= cases[i].most))
+            fail_msg("%s: %g", cases[i].name, bound);
+        case_close(&c);
+    }
+}
+
 /* The calibration's long end. */
 static void long_sums_keep_their_margin(void **state)
 {
@@ -723,6 +791,8 @@ int main(void)
         cmocka_unit_test(rows_are_told_apart),
         cmocka_unit_test(products_are_told_apart),
         cmocka_unit_test(equal_factors_round_alike),
+        cmocka_unit_test(sums_from_the_other_end),
+        cmocka_unit_test(orders_that_leave_the_range_are_open),
         cmocka_unit_test(long_sums_keep_their_margin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -209,7 +209,7 @@ static void use_expands(void **state)
                                           "softmax2_s[m] = sum(n) softmax2_e[m,n]\n"
                                           "p[m,n] = softmax2_e[m,n] / softmax2_s[m]\n"
                                           "y[m,n] = p[m,n] * s[n]\n");
-    size_t s = op_tensor_find(op, "s");
+    size_t s = op_tensor_find(op, STR_LIT("s"));
     assert_true(s != OP_NONE);
     assert_true(str_equal(op->tensors[s].shape[0]->name, STR_LIT("N")));
     arena_release(&arena);

@@ -18,7 +18,7 @@ static struct footprint rows_of(struct arena *arena, const struct bound_op *boun
 
 static int64_t loads_of(const struct bound_op *bound, const struct footprint *f, const char *tensor)
 {
-    return f->loads[op_tensor_find(bound->op, tensor)];
+    return f->loads[op_tensor_find(bound->op, str_from(tensor))];
 }
 
 static void test_rows(void **state UNUSED)
@@ -107,7 +107,7 @@ static void test_refused(void **state UNUSED)
         {"rowsum",
          "{\"stmts\":[0],\"primitives\":[\"register-tile\"],\"tiles\":[],\"stages\":[],"
          "\"threads\":[256,1,1],\"precision\":\"f32\"}",
-         "its first statement is no float sum of products"},
+         "it is no float sum of products"},
         {"matmul",
          "{\"stmts\":[0],\"primitives\":[\"register-tile\"],\"tiles\":[],\"stages\":[],"
          "\"threads\":[256,1,1],\"precision\":\"f32\"}",

@@ -47,7 +47,10 @@ static void test_tiles(void **state UNUSED)
         {{128, 128, 256, 8, 8, 256},
          "h200-sxm",
          "region 0: 270336 bytes of shared memory a block; the limit on h200-sxm is 232448"},
-        {{128, 128, 96, 8, 8, 256}, "rtx-3060", ""}, /* 96 * 264 * 4 = 101376 just fit */
+        {{128, 128, 46, 8, 8, 256}, "rtx-3060", ""}, /* 46 * 264 * 4 = 48576 just fit */
+        {{128, 128, 47, 8, 8, 256},
+         "rtx-3060",
+         "region 0: 49632 bytes of static shared memory a block; the limit on rtx-3060 is 49152"},
         {{128, 128, 97, 8, 8, 256},
          "rtx-3060",
          "region 0: 102432 bytes of shared memory a block; the limit on rtx-3060 is 101376"},
@@ -187,7 +190,7 @@ static void test_capability_and_kernel(void **state UNUSED)
         "{\"stmts\":[0],\"primitives\":[\"register-tile\",\"tensor-core-tile\"],\"tiles\":["
         "{\"index\":\"m\",\"block\":64,\"thread\":4},{\"index\":\"n\",\"block\":64,\"thread\":4},"
         "{\"index\":\"k\",\"block\":16,\"thread\":1,\"step\":16}],\"stages\":[],"
-        "\"threads\":[256,1,1],\"mma\":[16,8,8],\"precision\":\"tf32\"}";
+        "\"threads\":[256,1,1],\"mma\":[16,8,16],\"precision\":\"f32\"}";
     static const char rows[] =
         "{\"stmts\":[0],\"primitives\":[\"register-tile\"],\"tiles\":[],\"stages\":[],"
         "\"threads\":[256,1,1],\"precision\":\"f32\"}";
@@ -205,7 +208,7 @@ static void test_capability_and_kernel(void **state UNUSED)
     bound = plans_op(&arena, "rowsum");
     plan_limits(&arena, plans_plan(&arena, bound, rows, ""), bound, &old, &limits);
     assert_false(limits.legal);
-    assert_string_equal(limits.reason.at, "region 0: no kernel fits it: its first statement is no "
+    assert_string_equal(limits.reason.at, "region 0: no kernel fits it: it is no "
                                           "float sum of products");
     arena_release(&arena);
 }
@@ -231,6 +234,51 @@ static void test_workspace(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* Between two regions, which are two launches, only global memory lasts. */
+static void test_residency(void **state UNUSED)
+{
+    static const char regions[] =
+        "{\"stmts\":[0,1],\"primitives\":[\"reduction-tree\",\"block-cooperative-summary\"],"
+        "\"tiles\":["
+        "{\"index\":\"m\",\"block\":1,\"thread\":1},{\"index\":\"n\",\"block\":4096,\"thread\":16}]"
+        ","
+        "\"stages\":[],\"threads\":[256,1,1],\"vector\":4,\"precision\":\"f32\"},"
+        "{\"stmts\":[2],\"primitives\":[\"vector-access\"],\"tiles\":[],\"stages\":[],"
+        "\"threads\":[256,1,1],\"vector\":4,\"precision\":\"f32\"}";
+    static const struct {
+        const char *residency, *reason;
+    } cases[] = {
+        {"global", ""},
+        {"shared",
+         "edges[0]: \"r\" cannot go from region 0 to region 1 by shared: shared memory ends with "
+         "the "
+         "kernel that has it; write \"global\", or put writer and reader into one region"},
+        {"register",
+         "edges[0]: \"r\" cannot go from region 0 to region 1 by register: registers end with the "
+         "kernel that has them; write \"global\", or put writer and reader into one region"},
+        {"recompute",
+         "edges[0]: \"r\" cannot go from region 0 to region 1 by recompute: the reader's region "
+         "has "
+         "no statement that computes it; write \"global\", or give the reader a copy of the "
+         "statement (the rewrite \"again\")"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        struct limits limits;
+        struct buf edge;
+        arena_init(&arena, ARENA_BYTES);
+        buf_init(&edge, &arena, PLANS_TEXT_BYTES);
+        buf_printf(&edge, "{\"tensor\":\"r\",\"from\":0,\"to\":1,\"residency\":\"%s\"}",
+                   cases[i].residency);
+        const struct bound_op *bound = plans_op(&arena, "rmsnorm");
+        plan_limits(&arena, plans_plan(&arena, bound, regions, edge.at), bound,
+                    plans_machine(&arena, "h200-sxm"), &limits);
+        assert_string_equal(limits.legal ? "" : limits.reason.at, cases[i].reason);
+        assert_int_equal(slack_of(&limits, LIMIT_RESIDENCY), limits.legal ? 0 : -1);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_slack),
         cmocka_unit_test(test_capability_and_kernel),
         cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_residency),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

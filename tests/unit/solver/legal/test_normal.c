@@ -97,6 +97,16 @@ static void test_disguises(void **state UNUSED)
     arena_release(&list);
 }
 
+/* The first line of `a` that is not b's at that place. */
+static struct str first_difference(const char *a, const char *b)
+{
+    struct str of_a = str_from(a), of_b = str_from(b), line, other;
+    while (str_next_line(&of_a, &line))
+        if (!str_next_line(&of_b, &other) || !str_equal(line, other))
+            return line;
+    return str_from("(nothing)");
+}
+
 static void compare_notes(const struct op *op, uint64_t seed, size_t *notes, size_t *wrong)
 {
     struct arena arena;
@@ -106,10 +116,12 @@ static void compare_notes(const struct op *op, uint64_t seed, size_t *notes, siz
     const char *got = notes_of(&arena, normal_of(&arena, other), true);
     for (const char *c = want; *c; c++)
         *notes += *c == '\n';
-    if (strcmp(want, got) != 0 && ++*wrong <= 3)
-        print_error("%.*s, disguise %llu:\n%s\nin normal form:\n%s\nwanted:\n%s\ngot:\n%s\n",
-                    STR_ARG(op->name), (unsigned long long)seed, body_of(&arena, other),
-                    body_of(&arena, normal_of(&arena, other)), want, got);
+    if (strcmp(want, got) != 0 && ++*wrong <= 3) {
+        struct str first = first_difference(want, got), second = first_difference(got, want);
+        print_error("%.*s, disguise %llu: wanted\n%.*s\ngot\n%.*s\n", STR_ARG(op->name),
+                    (unsigned long long)seed, STR_ARG(first), STR_ARG(second));
+        print_error("of\n%s\n", body_of(&arena, other));
+    }
     arena_release(&arena);
 }
 
@@ -132,6 +144,75 @@ static void test_notes(void **state UNUSED)
                   notes, wrong);
     assert_int_equal(wrong, 0);
     assert_true(notes > 1000);
+    arena_release(&list);
+}
+
+/* ---- statements put into one ---- */
+
+/* Bits of the words that the statement writing `name` has, a map's aside. */
+static uint64_t words_at(const struct op *op, const struct structures *found, struct str name)
+{
+    uint64_t words = 0;
+    for (size_t i = 0; i < found->structure_count; i++) {
+        const struct structure_note *note = &found->structures[i];
+        if (note->word != STRUCTURE_MAP &&
+            str_equal(op->tensors[op->stmts[note->stmt].target].name, name))
+            words |= UINT64_C(1) << note->word;
+    }
+    return words;
+}
+
+static void structures_at(struct arena *arena, const struct op *op, struct structures *out)
+{
+    const struct bound_op *bound;
+    struct err err = {0};
+    assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
+    structure_of(arena, bound, NULL, out);
+}
+
+/* Readers of the map keep what they have, and get what it had. */
+static void compare_merged(const struct op *op, size_t s, size_t *merged, size_t *wrong)
+{
+    struct arena arena;
+    struct rewritten out;
+    struct structures before, after;
+    const struct rewrite rewrite = {.rule = REWRITE_INLINE, .stmt = s};
+    arena_init(&arena, ARENA_BYTES);
+    preserve_apply(&arena, op, &rewrite, &out);
+    if (out.op != NULL) {
+        const struct str map = op->tensors[op->stmts[s].target].name;
+        structures_at(&arena, op, &before);
+        structures_at(&arena, out.op, &after);
+        uint64_t moved = words_at(op, &before, map);
+        for (size_t i = 0; i < out.op->stmt_count; i++) {
+            struct str name = out.op->tensors[out.op->stmts[i].target].name;
+            uint64_t was = words_at(op, &before, name), is = words_at(out.op, &after, name);
+            if (((was & ~is) | (is & ~was & ~moved)) != 0 && ++*wrong <= 8)
+                print_error("%.*s without %.*s: %.*s has words %llx, had %llx\n", STR_ARG(op->name),
+                            STR_ARG(map), STR_ARG(name), (unsigned long long)is,
+                            (unsigned long long)was);
+        }
+        ++*merged;
+    }
+    arena_release(&arena);
+}
+
+static void test_merged(void **state UNUSED)
+{
+    const char *names[OPS_MAX];
+    struct arena list;
+    size_t merged = 0, wrong = 0;
+    arena_init(&list, ARENA_BYTES);
+    size_t count = ops_all(&list, names);
+    for (size_t i = 0; i < count + COUNT_OF(zoo); i++) {
+        const struct op *op =
+            i < count ? ops_named(&list, names[i]) : zoo_op(&list, &zoo[i - count]);
+        for (size_t s = 0; s < op->stmt_count; s++)
+            compare_merged(op, s, &merged, &wrong);
+    }
+    print_message("%zu maps put into their readers, %zu wrong\n", merged, wrong);
+    assert_int_equal(wrong, 0);
+    assert_true(merged > 30);
     arena_release(&list);
 }
 
@@ -170,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_disguises),
         cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_merged),
         cmocka_unit_test(test_meaning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

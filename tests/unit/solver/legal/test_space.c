@@ -39,8 +39,8 @@ static struct space space_of(struct arena *arena, const char *op, const char *ma
     struct space space;
     const struct bound_op *bound;
     const struct plan *skeleton = skeleton_of(arena, op, &bound);
-    assert_ok(
-        plan_space(arena, skeleton, bound, plans_machine(arena, machine), plans_max, &space, &err));
+    assert_ok(plan_space(arena, skeleton, bound, plans_machine(arena, machine),
+                         &(struct space_options){plans_max, true}, &space, &err));
     return space;
 }
 
@@ -141,7 +141,8 @@ static void test_directions(void **state UNUSED)
         buf_printf(&edge, "{\"tensor\":\"t\",\"from\":0,\"to\":1,\"residency\":\"%s\"}",
                    cases[i].residency);
         assert_ok(plan_space(&arena, plans_plan(&arena, bound, regions, edge.at), bound,
-                             plans_machine(&arena, "h200-sxm"), 10, &space, &err));
+                             plans_machine(&arena, "h200-sxm"), &(struct space_options){10, true},
+                             &space, &err));
         assert_int_equal(space.domain_count, 2);
         for (size_t r = 0; r < 2; r++) {
             const struct space_domain *domain = &space.domains[r];
@@ -238,7 +239,8 @@ static void test_nothing_legal(void **state UNUSED)
     const struct plan *skeleton = skeleton_of(&arena, "matmul", &bound);
     struct machine tiny = *plans_machine(&arena, "h200-sxm");
     tiny.shared_bytes_per_block_optin = 512;
-    assert_false(plan_space(&arena, skeleton, bound, &tiny, 10, &space, &err));
+    assert_false(plan_space(&arena, skeleton, bound, &tiny, &(struct space_options){10, false},
+                            &space, &err));
     assert_int_equal(err.code, ERR_LIMIT);
     assert_string_equal(err.text,
                         "region 0 has no legal choice, nor is its own: region 0: "

@@ -104,7 +104,7 @@ static struct walk walk_on(struct arena *arena, const struct bound_op *bound, co
                            const struct machine *machine)
 {
     struct walk walk = {.legal = 0};
-    space_visit(arena, chain_plan(arena, bound, track), bound, machine, 0, look, &walk);
+    space_visit(arena, chain_plan(arena, bound, track), bound, machine, false, 0, look, &walk);
     return walk;
 }
 
@@ -146,7 +146,8 @@ static void test_space(void **state UNUSED)
     const struct bound_op *bound = plans_op(&arena, "causal_attention");
     const struct machine *machine = plans_machine(&arena, "h200-sxm");
     const struct plan *plan = chain_plan(&arena, bound, "tf32");
-    assert_ok(plan_space(&arena, plan, bound, machine, 4096, &space, &err));
+    assert_ok(plan_space(&arena, plan, bound, machine, &(struct space_options){4096, false}, &space,
+                         &err));
     assert_int_equal(space.plan_count, space.domains[0].count);
     assert_int_equal(space.duplicates, 0);
     for (size_t i = 0; i < space.plan_count; i++)

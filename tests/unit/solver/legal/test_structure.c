@@ -6,6 +6,7 @@
 
 #include "solver/legal/legal.h"
 #include "tests/unit/solver/ir/plans.h"
+#include "tests/unit/solver/legal/grown.h"
 #include "tests/unit/solver/legal/zoo.h"
 #include "tests/unit/unit.h"
 
@@ -593,6 +594,39 @@ static void test_deep_inlining(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* Bytes grow with the statements, not with their pairs, and words do not change on the way. */
+static void test_growth(void **state UNUSED)
+{
+    static const int blocks[] = {7, 21, 70};
+    double first = 0;
+    for (size_t i = 0; i < COUNT_OF(blocks); i++) {
+        struct arena spec, arena;
+        struct structures found;
+        arena_init(&spec, ARENA_BYTES);
+        arena_init(&arena, ARENA_BYTES);
+        const struct bound_op *bound = bind(&spec, grown_spec(&spec, blocks[i]));
+        structure_of(&arena, bound, NULL, &found);
+        size_t stmts = bound->op->stmt_count;
+        assert_int_equal(stmts, blocks[i] * GROWN_BLOCK + 2);
+        double each = (double)arena.bytes_total / (double)stmts;
+        first = i == 0 ? each : first;
+        print_message("%zu statements: %.1f KB each\n", stmts, each / 1e3);
+        if (each > 3 * first || each > 64e3)
+            fail_msg("%zu statements: %.1f KB each, of few %.1f", stmts, each / 1e3, first / 1e3);
+        for (int b = 0; b < blocks[i]; b++) {
+            size_t at = 1 + (size_t)b * GROWN_BLOCK;
+            assert_true(structures_have(&found, at + 2, STRUCTURE_MERGEABLE_STATISTICS));
+            assert_true(structures_have(&found, at + 3, STRUCTURE_STREAMING_NORMALISATION));
+            assert_true(structures_have(&found, at + 4, STRUCTURE_CONTRACTION));
+            assert_true(structures_have(&found, at + 7, STRUCTURE_RESCALED_ACCUMULATION));
+            assert_true(structures_have(&found, at + 8, STRUCTURE_RESCALED_ACCUMULATION));
+            assert_true(structures_have(&found, at + 9, STRUCTURE_COUPLED_RATIO));
+        }
+        arena_release(&arena);
+        arena_release(&spec);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -610,6 +644,7 @@ int main(void)
         cmocka_unit_test(test_primitives),
         cmocka_unit_test(test_renaming),
         cmocka_unit_test(test_deep_inlining),
+        cmocka_unit_test(test_growth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

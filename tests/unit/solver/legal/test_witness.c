@@ -146,10 +146,61 @@ static const struct refused cases[] = {
      "c[r,j] = bf16(u[r,j] - f32(a[r,j]) - f32(b[r,j]))\n"
      "y[r] = sum(j) f32(c[r,j]) * f32(w[j]) + f32(b[r,j]) * f32(w[j]) + f32(a[r,j]) * f32(w[j])",
      "parts:y:3", "add up to NaN"},
+    {"a sum without the factor that keeps it small", false, "'finite_inputs': true",
+     "y[r] = sum(j) exp(x[r,j] * 0.8) * 1e-30 * v[j,0]",
+     "s[r] = sum(j) exp(x[r,j] * 0.8) * v[j,0]\ny[r] = s[r] * 1e-30", "hoist:y",
+     "its sum may leave the range of f32"},
+    {"a sum with the large one of two factors", false, "'finite_inputs': true",
+     "y[r] = sum(j) exp(x[r,0] * 0.85) * 1e-30 * x[r,j]",
+     "s[r] = sum(j) x[r,j]\ny[r] = s[r] * exp(x[r,0] * 0.85) * 1e-30", "hoist:y",
+     "some of the other factors may leave the range of f32"},
+    {"a sum without the factor that keeps it large", false, "'finite_inputs': true",
+     "y[r] = sum(j) 1e30 * exp(min(x[r,j], 0.0) - 60.0) * exp(min(v[j,0], 0.0) - 60.0)",
+     "s[r] = sum(j) exp(min(x[r,j], 0.0) - 60.0) * exp(min(v[j,0], 0.0) - 60.0)\n"
+     "y[r] = 1e30 * s[r]",
+     "hoist:y", "too small for f32"},
+    {"a chain whose end overflows", false, "'finite_inputs': true",
+     "b[j,d] = exp(min(abs(v[j,d]), 100.0) * 0.6)\n"
+     "t[r,d:D] = sum(j) x[r,j] * 1e-30 * b[j,d]\ny[r] = sum(d) t[r,d] * b[0,d]",
+     "b[j:N,d:D] = exp(min(abs(v[j,d]), 100.0) * 0.6)\n"
+     "p[j:N] = sum(d:D) b[j,d] * b[0,d]\ny[r] = sum(j) x[r,j] * 1e-30 * p[j]",
+     "associate:y:0", "its sum may leave the range of f32"},
+    {"weights that only the whole maximum keeps small", false, "'finite_inputs': true",
+     "u[r,j] = x[r,j] - (j < 8 ? 1000.0 : 0.0)\nm[r] = max(j) u[r,j]\n"
+     "y[r] = sum(j) exp(u[r,j] - m[r]) * (j < 8 ? 3e38 : 1.0)\no[r,d] = m[r]",
+     "u[r,j] = x[r,j] - (j < 8 ? 1000.0 : 0.0)\n"
+     "p[r:M,c:ceildiv(N, 8)] = max(j:8) pad(u[r,c * 8 + j], -inf)\n"
+     "q[r,c] = sum(j:8) exp(pad(u[r,c * 8 + j], -inf) - p[r,c]) * (c * 8 + j < 8 ? 3e38 : 1.0)\n"
+     "m[r] = max(c) p[r,c]\ny[r] = sum(c) q[r,c] * exp(p[r,c] - m[r])\no[r,d] = m[r]",
+     "rescale:m:j:8", "out of the range of f32"},
+    {"the same, one part after the other", false, "'finite_inputs': true",
+     "u[r,j] = x[r,j] - (j < 8 ? 1000.0 : 0.0)\nm[r] = max(j) u[r,j]\n"
+     "y[r] = sum(j) exp(u[r,j] - m[r]) * (j < 8 ? 3e38 : 1.0)\no[r,d] = m[r]",
+     "u[r,j] = x[r,j] - (j < 8 ? 1000.0 : 0.0)\nm[r] = max(j) u[r,j]\n"
+     "f[r] = max(j:8) u[r,j]\n"
+     "p[r] = sum(j:8) exp(u[r,j] - f[r]) * 3e38\n"
+     "y[r] = sum(j) (j < 8 ? p[r] * exp(f[r] - m[r]) / 8 : exp(u[r,j] - m[r]))\no[r,d] = m[r]",
+     "online:m:j:8", "out of the range of f32"},
+    {"parts of what bf16 has no room for", false, "'finite_inputs': true",
+     "u[r,j] = x[r,j] > 1 ? 3.4e38 : x[r,j]\nw[j] = bf16(v[j,0] * 1e-8)\n"
+     "y[r] = sum(j) u[r,j] * f32(w[j])",
+     "u[r,j] = x[r,j] > 1 ? 3.4e38 : x[r,j]\nw[j] = bf16(v[j,0] * 1e-8)\n"
+     "a[r,j] = bf16(u[r,j])\nb[r,j] = bf16(u[r,j] - f32(a[r,j]))\n"
+     "c[r,j] = bf16(u[r,j] - f32(a[r,j]) - f32(b[r,j]))\n"
+     "y[r] = sum(j) f32(c[r,j]) * f32(w[j]) + f32(b[r,j]) * f32(w[j]) + f32(a[r,j]) * f32(w[j])",
+     "parts:y:3", "beyond 2^127"},
+    {"exponentials of the sum's parts", false, "'finite_inputs': true",
+     "y[r] = sum(j) exp(x[r,j] * 0.8 - x[r,0] * 0.8)",
+     "y[r] = sum(j) exp(x[r,j] * 0.8) * exp(x[r,0] * -0.8)", NULL, NULL},
     /* within the bound whatever the data, but nothing proves it */
-    {"a divisor between 1 and 3", true, "'finite_inputs': true",
-     "o[r,d] = v[0,d] / (2 + sin(x[r,0]))",
-     "q[r] = 1.0 / (2 + sin(x[r,0]))\no[r,d] = v[0,d] * q[r]", "reciprocal:o", "nothing says"},
+    {"a divisor from 3/4 on", true, "'finite_inputs': true",
+     "o[r,d] = v[0,d] / (x[r,0] * x[r,0] - x[r,0] + 1)",
+     "q[r] = 1.0 / (x[r,0] * x[r,0] - x[r,0] + 1)\no[r,d] = v[0,d] * q[r]", "reciprocal:o",
+     "nothing says"},
+    {"a sum of products below 1", true, "'finite_inputs': true",
+     "y[r] = sum(j) 2.0 * (x[r,j] / sqrt(x[r,j] * x[r,j] + v[j,0] * v[j,0])) * x[r,j]",
+     "s[r] = sum(j) x[r,j] / sqrt(x[r,j] * x[r,j] + v[j,0] * v[j,0]) * x[r,j]\ny[r] = 2.0 * s[r]",
+     "hoist:y", "its sum may leave the range"},
     {"a factor that comes from an integer", true, "", "y[r] = sum(j) x[r,j] * f32(k[r,0])",
      "s[r] = sum(j) x[r,j]\ny[r] = s[r] * f32(k[r,0])", "hoist:y", "an infinite factor"},
     {"squares written as a power", true, "'finite_inputs': true",

@@ -233,6 +233,165 @@ static const struct zoo_case zoo[] = {
      "y[m,n] = sum(k) a[0,m,k] * b[0,k,n] - a[1,m,k] * b[1,k,n]|"
      "z[m,n] = sum(k) a[0,m,k] * b[1,k,n] + a[1,m,k] * b[0,k,n]",
      "0:RC 1:RC", "1: sum of products: M m, N n, K k"},
+
+    /* ---- mixtures: several structures, statements of several operators in one ---- */
+    {"gated_rmsnorm", "'M':8,'N':64", "x f32 M,N ; z f32 M,N ; g f32 N > y f32 M,N",
+     "h[m,n] = x[m,n] * z[m,n] / (1 + exp(-z[m,n]))|q[m] = sum(n) h[m,n] * h[m,n]|"
+     "y[m,n] = h[m,n] * rsqrt(q[m] / N + 1e-5) * g[n]",
+     "1:RM 2:N(1)", NULL},
+    {"swiglu_down", "'M':8,'N':16,'K':12",
+     "x f32 M,K ; u f32 K,N ; w f32 K,N ; d f32 N,K > y f32 M,K",
+     "a[m,n] = sum(k) x[m,k] * u[k,n]|b[m,n] = sum(k) x[m,k] * w[k,n]|"
+     "h[m,n] = a[m,n] / (1 + exp(-a[m,n])) * b[m,n]|y[m,k] = sum(n) h[m,n] * d[n,k]",
+     "0:RC 1:RC 3:RC", "3: sum of products: M m, N k, K n"},
+    {"rotary_scores", "'T':16,'H':8", "q f32 T,16 ; k f32 T,16 ; c f32 T,H ; s f32 T,H > y f32 T,T",
+     "a[t,h:H] = q[t,2*h] * c[t,h] - q[t,2*h+1] * s[t,h]|"
+     "b[t,h:H] = q[t,2*h] * s[t,h] + q[t,2*h+1] * c[t,h]|"
+     "d[t,h:H] = k[t,2*h] * c[t,h] - k[t,2*h+1] * s[t,h]|"
+     "e[t,h:H] = k[t,2*h] * s[t,h] + k[t,2*h+1] * c[t,h]|"
+     "y[i,j] = sum(h) a[i,h] * d[j,h] + b[i,h] * e[j,h]",
+     "4:RC", "4: sum of products: M i, N j, K h"},
+    {"softplus_attention", "'T':16,'D':8",
+     "q f32 T,D ; k f32 T,D ; v f32 T,D ; b f32 T,T > y f32 T,D",
+     "s[i,j] = sum(d) q[i,d] * k[j,d]|w[i,j] = log(1 + exp(s[i,j] * 0.35 + b[i,j]))|"
+     "z[i] = sum(j) w[i,j]|o[i,d] = sum(j) w[i,j] * v[j,d]|y[i,d] = o[i,d] / z[i]",
+     "0:RC 2:RM 3:RWC 4:N(2)Q(2)", NULL},
+    {"maxpool3d", "'B':2,'P':5", "x f32 B,10,10,10 > y f32 B,P,P,P",
+     "y[b,p,q,r] = max(u:3,v:3,w:3) pad(x[b,2*p+u-1,2*q+v-1,2*r+w-1], -inf)", "0:RMS", NULL},
+    {"lse_pool", "'B':4,'L':30", "x f32 B,32 > y f32 B,L",
+     "a[b,l:L] = max(r:3) x[b,l+r]|s[b,l] = sum(r:3) exp(x[b,l+r] - a[b,l])|"
+     "y[b,l] = a[b,l] + log(s[b,l])",
+     "0:RMS 1:RX(0)S", NULL},
+    {"top1_gate", "'T':16,'D':8,'E':6", "x f32 T,D ; w f32 D,E > y f32 T ; i i64 T",
+     "l[t,e] = sum(d) x[t,d] * w[d,e]|a[t] = max(e) l[t,e]|z[t] = sum(e) exp(l[t,e] - a[t])|"
+     "i[t] = argmax(e) l[t,e]|y[t] = exp(l[t,i[t]] - a[t]) / z[t]",
+     "0:RC 1:RM 2:RX(1) 3:RM(1)B 4:Q(2)G", NULL},
+    {"weighted_variance", "'M':8,'N':64", "x f32 M,N ; w f32 M,N > y f32 M",
+     "a[m] = sum(n) w[m,n]|s[m] = sum(n) w[m,n] * x[m,n]|c[m] = s[m] / a[m]|"
+     "q[m] = sum(n) w[m,n] * pow(x[m,n] - c[m], 2)|y[m] = q[m] / a[m]",
+     "0:RM 1:RMW 2:Q(0) 3:RM(1)W 4:Q(0)", NULL},
+    {"weighted_covariance", "'M':8,'N':64", "x f32 M,N ; z f32 M,N ; w f32 M,N > y f32 M",
+     "a[m] = sum(n) w[m,n]|s[m] = sum(n) w[m,n] * x[m,n]|t[m] = sum(n) w[m,n] * z[m,n]|"
+     "c[m] = sum(n) w[m,n] * (x[m,n] - s[m] / a[m]) * (z[m,n] - t[m] / a[m])|y[m] = c[m] / a[m]",
+     "0:RM 1:RMW 2:RMW 3:RM(2)WQ(0) 4:Q(0)", NULL},
+    {"huber", "'M':8,'N':64", "x f32 M,N ; t f32 M,N > y f32 M",
+     "d[m,n] = x[m,n] - t[m,n]|"
+     "y[m] = sum(n) where(abs(d[m,n]) <= 1, 0.5 * d[m,n] * d[m,n], abs(d[m,n]) - 0.5) / N",
+     "1:RM", NULL},
+    {"mahalanobis", "'M':8,'K':12", "x f32 M,K ; u f32 K ; p f32 K,K > y f32 M",
+     "d[m,k] = x[m,k] - u[k]|y[m] = sum(i,j) d[m,i] * p[i,j] * d[m,j]", "1:RC",
+     "1: sum of products: M m, K i and j"},
+    {"depthwise_norm", "'B':2,'L':16,'K':12", "x f32 B,18,K ; w f32 3,K > y f32 B,L,K",
+     "c[b,l:L,k] = sum(r) x[b,l+r,k] * w[r,k]|s[b,l] = sum(k) c[b,l,k]|"
+     "q[b,l] = sum(k) pow(c[b,l,k] - s[b,l] / K, 2)|"
+     "y[b,l,k] = (c[b,l,k] - s[b,l] / K) * rsqrt(q[b,l] / K + 1e-5)",
+     "0:RCS 1:RM 2:RM(1) 3:N(2)", "0: sum of products: batch k, M b and l, K r"},
+    {"kl_of_softmaxes", "'M':8,'N':64", "x f32 M,N ; t f32 M,N > y f32 M",
+     "a[m] = max(n) x[m,n]|z[m] = sum(n) exp(x[m,n] - a[m])|b[m] = max(n) t[m,n]|"
+     "v[m] = sum(n) exp(t[m,n] - b[m])|y[m] = sum(n) exp(t[m,n] - b[m]) / v[m] * "
+     "(t[m,n] - b[m] - log(v[m]) - (x[m,n] - a[m] - log(z[m])))",
+     "0:RM 1:RX(0) 2:RM 3:RX(2) 4:RWX(2)N(3)Q(3)", NULL},
+    {"variance_by_parts", "'M':8,'B':8", "x f32 M,64 > y f32 M",
+     "p[m,b:B] = sum(j:8) x[m,8*b+j]|u[m,b:B] = sum(j:8) pow(x[m,8*b+j] - p[m,b] / 8, 2)|"
+     "s[m] = sum(b) p[m,b]|y[m] = sum(b) u[m,b] + 8 * pow(p[m,b] / 8 - s[m] / 64, 2)",
+     "0:RM 1:RM(0) 2:RM 3:RM", NULL},
+    {"cosine_scores", "'M':16,'N':12,'K':8", "q f32 M,K ; k f32 N,K > y f32 M,N",
+     "a[m] = sum(d) q[m,d] * q[m,d]|b[n] = sum(d) k[n,d] * k[n,d]|"
+     "y[m,n] = sum(d) q[m,d] * rsqrt(a[m] + 1e-6) * (k[n,d] * rsqrt(b[n] + 1e-6))",
+     "0:RM 1:RM 2:RN(1)C", "2: sum of products: M m, N n, K d"},
+    {"power_iteration", "'M':16,'N':12", "w f32 M,N ; u f32 M > y f32 M",
+     "v[j:N] = sum(i) w[i,j] * u[i]|n[] = sum(j) v[j] * v[j]|"
+     "y[i] = sum(j) w[i,j] * (v[j] * rsqrt(n[] + 1e-6))",
+     "0:RC 1:RM 2:RN(1)C", NULL},
+    {"local_contrast", "'H':16", "x f32 H,H > y f32 H,H",
+     "s[i:H,j:H] = sum(u:5,v:5) pad(x[i+u-2,j+v-2])|"
+     "q[i:H,j:H] = sum(u:5,v:5) pow(pad(x[i+u-2,j+v-2]), 2)|"
+     "y[i,j] = (x[i,j] - s[i,j] / 25) * rsqrt(q[i,j] / 25 - pow(s[i,j] / 25, 2) + 1e-5)",
+     "0:RMS 1:RM(0)S", NULL},
+    {"masked_pool_l2", "'B':4,'T':16,'D':8", "x f32 B,T,D ; k bool B,T > y f32 B,D",
+     "a[b,d] = sum(t) where(k[b,t], x[b,t,d], 0)|c[b] = sum(t) f32(k[b,t])|"
+     "p[b,d] = a[b,d] / max(c[b], 1)|n[b] = sum(d) p[b,d] * p[b,d]|"
+     "y[b,d] = p[b,d] * rsqrt(max(n[b], 1e-12))",
+     "0:RMW 1:RM 2:N(1)Q(1) 3:RM 4:N(3)", NULL},
+    {"gated_scan", "'T':16,'D':8", "x f32 T,D ; g f32 T,D > y f32 T,D",
+     "f[t,d] = 1 / (1 + exp(-g[t,d]))|"
+     "seq t: T {|y[t,d] = f[t,d] * pad(y[t-1,d], f32(0)) + (1 - f[t,d]) * x[t,d]|}",
+     "1:BP", NULL},
+
+    /* ---- more of them ---- */
+    {"two_way_contrast", "'M':8,'K':5", "x f32 M,K ; c f32 M,K > y f32 M ; u f32 M",
+     "s[i,j] = sum(k) x[i,k] * c[j,k]|a[i] = max(j) s[i,j]|z[i] = sum(j) exp(s[i,j] - a[i])|"
+     "b[j] = max(i) s[i,j]|w[j] = sum(i) exp(s[i,j] - b[j])|y[i] = a[i] + log(z[i]) - s[i,i]|"
+     "u[j] = b[j] + log(w[j]) - s[j,j]",
+     "0:RC 1:RM 2:RX(1) 3:RM 4:RX(3) 5:Q(2) 6:Q(4)", NULL},
+    {"attention_sloped", "'T':16,'D':8", "q f32 T,D ; k f32 T,D ; v f32 T,D > y f32 T,D",
+     "s[i,j] = sum(d) q[i,d] * k[j,d]|c[i,j] = j <= i ? s[i,j] * 0.25 - 0.1 * f32(i - j) : -inf|"
+     "a[i] = max(j) c[i,j]|z[i] = sum(j) exp(c[i,j] - a[i])|"
+     "o[i,d] = sum(j) exp(c[i,j] - a[i]) * v[j,d]|y[i,d] = o[i,d] / z[i]",
+     "0:RC 2:RM 3:RX(2) 4:RWX(2)C 5:N(3)Q(3)", NULL},
+    {"gated_conv", "'B':2,'C':3,'K':4,'L':16",
+     "x f32 B,C,L ; w f32 K,C,3 ; u f32 K,C,3 > y f32 B,K,L",
+     "a[b:B,k,l:L] = sum(c:C,r) pad(x[b,c,l-2*r]) * w[k,c,r]|"
+     "g[b:B,k,l:L] = sum(c:C,r) pad(x[b,c,l-2*r]) * u[k,c,r]|"
+     "y[b,k,l] = tanh(a[b,k,l]) / (1 + exp(-g[b,k,l]))",
+     "0:RCS 1:RCS", NULL},
+    {"conv_folded_norm", "'B':2,'C':3,'K':4,'L':16",
+     "x f32 B,C,18 ; w f32 K,C,3 ; u f32 K ; v f32 K ; g f32 K > y f32 B,K,L",
+     "a[b,k,l:L] = sum(c,r) x[b,c,l+r] * w[k,c,r]|"
+     "y[b,k,l] = (a[b,k,l] - u[k]) * rsqrt(v[k] + 1e-5) * g[k]",
+     "0:RCS", NULL},
+    {"softmax_entropy", "'M':8,'N':64", "x f32 M,N > y f32 M",
+     "a[m] = max(n) x[m,n]|z[m] = sum(n) exp(x[m,n] - a[m])|"
+     "y[m] = sum(n) exp(x[m,n] - a[m]) / z[m] * (log(z[m]) + a[m] - x[m,n])",
+     "0:RM 1:RX(0) 2:RWX(0)N(1)Q(1)", NULL},
+    {"correlation_raw", "'M':8,'N':16", "x f32 M,N ; w f32 M,N > y f32 M",
+     "a[m] = sum(n) x[m,n]|b[m] = sum(n) w[m,n]|c[m] = sum(n) x[m,n] * w[m,n]|"
+     "p[m] = sum(n) x[m,n] * x[m,n]|q[m] = sum(n) w[m,n] * w[m,n]|"
+     "y[m] = (N * c[m] - a[m] * b[m]) * rsqrt((N * p[m] - a[m] * a[m]) * (N * q[m] - b[m] * b[m]))",
+     "0:RM 1:RM 2:RMW 3:RM(0) 4:RM(1)", NULL},
+    {"geometric_mean", "'M':8,'N':16", "x f32 M,N > y f32 M",
+     "s[m] = sum(n) log(abs(x[m,n]) + 1e-6)|y[m] = exp(s[m] / N)", "0:RM", NULL},
+    {"margin", "'M':8,'N':16", "x f32 M,N > y f32 M",
+     "a[m] = max(n) x[m,n]|i[m] = argmax(n) x[m,n]|"
+     "b[m] = max(n) (n == i[m] ? -inf : x[m,n])|y[m] = a[m] - b[m]",
+     "0:RM 1:RM(0)B 2:RM", NULL},
+    {"soft_argmax", "'M':8,'N':16", "x f32 M,N > y f32 M",
+     "a[m] = max(n) x[m,n]|e[m,n] = exp(x[m,n] - a[m])|z[m] = sum(n) e[m,n]|"
+     "o[m] = sum(n) e[m,n] * f32(n)|y[m] = o[m] / z[m]",
+     "0:RM 2:RX(0) 3:RWX(0) 4:Q(2)", NULL},
+    {"adam_steps", "'T':8,'N':16", "g f32 T,N > y f32 T,N",
+     "seq t: T {|m[t,n:N] = 0.9 * pad(m[t-1,n], f32(0)) + 0.1 * g[t,n]|"
+     "v[t,n:N] = 0.99 * pad(v[t-1,n], f32(0)) + 0.01 * g[t,n] * g[t,n]|}|"
+     "y[t,n] = m[t,n] / (sqrt(v[t,n]) + 1e-8)",
+     "0:BP 1:BP", NULL},
+    {"gram", "'B':2,'C':4,'H':5,'W':6", "x f32 B,C,H,W > y f32 B,C,C",
+     "y[b,i,j] = sum(h,w) x[b,i,h,w] * x[b,j,h,w] / (H * W)", "0:RC",
+     "0: sum of products: batch b, M i, N j, K h and w"},
+    {"squeeze_excite", "'B':2,'C':8,'R':3,'L':20",
+     "x f32 B,C,L ; u f32 C,R ; v f32 R,C > y f32 B,C,L",
+     "s[b,c] = sum(l) x[b,c,l] / L|h[b,r] = sum(c) s[b,c] * u[c,r]|"
+     "g[b,c] = sum(r) max(h[b,r], 0) * v[r,c]|y[b,c,l] = x[b,c,l] / (1 + exp(-g[b,c]))",
+     "0:RM 1:RC 2:RC", NULL},
+    {"deformed_conv", "'B':2,'C':3,'K':4,'L':16",
+     "x f32 B,C,L ; o i64 L,3 ; w f32 K,C,3 > y f32 B,K,L",
+     "y[b,k,l] = sum(c,r) pad(x[b,c,l+r-1+o[l,r]]) * w[k,c,r]", "0:RWCG",
+     "0: sum of products: M b and l, N k, K c and r"},
+    {"split_k_by_hand", "'M':8,'N':6,'C':4", "a f32 M,32 ; b f32 32,N > y f32 M,N",
+     "p[c:C,m,n:N] = sum(k:8) a[m,8*c+k] * b[8*c+k,n]|y[m,n] = sum(c) p[c,m,n]", "0:RC 1:RM",
+     "0: sum of products: batch c, M m, N n, K k"},
+    {"toeplitz", "'N':16", "t f32 31 ; x f32 N > y f32 N", "y[i] = sum(j) t[i-j+N-1] * x[j]",
+     "0:RCS", "0: sum of products: M i, K j"},
+    {"logistic_loss", "'M':8,'N':16", "x f32 M,N ; t f32 M,N > y f32 M",
+     "y[m] = sum(n) max(x[m,n], 0) - x[m,n] * t[m,n] + log(1 + exp(-abs(x[m,n])))", "0:RM", NULL},
+    {"low_rank_adapter", "'M':8,'K':12,'R':3,'N':6",
+     "x f32 M,K ; w f32 K,N ; a f32 K,R ; b f32 R,N > y f32 M,N",
+     "h[m,r] = sum(k) x[m,k] * a[k,r]|u[m,n] = sum(k) x[m,k] * w[k,n]|"
+     "v[m,n] = sum(r) h[m,r] * b[r,n]|y[m,n] = u[m,n] + 2 * v[m,n]",
+     "0:RC 1:RC 2:RC", NULL},
+    {"expert_mixture", "'T':8,'E':4,'D':6", "l f32 T,E ; f f32 T,E,D > y f32 T,D",
+     "a[t] = max(e) l[t,e]|z[t] = sum(e) exp(l[t,e] - a[t])|"
+     "y[t,d] = sum(e) exp(l[t,e] - a[t]) / z[t] * f[t,e,d]",
+     "0:RM 1:RX(0) 2:RWX(0)N(1)Q(1)C", "2: sum of products: batch t, M d, K e"},
 };
 
 /* The spec of a case. */

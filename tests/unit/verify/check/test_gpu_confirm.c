@@ -169,7 +169,7 @@ static void parts_lie_anywhere(void **state)
     rng_init(&rng, 2);
     bound = target_of(&arena, cases[1].spec);
     for (int i = 0; i < 20; i++) {
-        const size_t c = op_tensor_find(bound->op, "c");
+        const size_t c = op_tensor_find(bound->op, STR_LIT("c"));
         struct slice slice;
         struct err err;
 
