@@ -285,8 +285,8 @@ static void test_circles_are_forbidden(void **state UNUSED)
         struct err err = {0};
         double cost;
         arena_init(&arena, arena_bytes_max);
-        prepare(&arena, parse(&arena, random_op_text(&arena, seed, CIRCLE_STMTS, SIDE)), "h200-sxm",
-                1, &sample);
+        prepare_for(&arena, parse(&arena, random_op_text(&arena, seed, CIRCLE_STMTS, SIDE)),
+                    &realisable, "h200-sxm", 1, &sample);
         assert_ok(cover_graph(&arena, &sample.problem, &graph, &err));
         draw_costs(&arena, &rng, &sample.problem, &graph);
         if (first_cover(&arena, &sample.problem, &graph, &cost)) {
@@ -533,9 +533,10 @@ static void test_narrow_states_prove_a_bound(void **state UNUSED)
         struct sample sample;
         struct cover_result exact, narrow;
         arena_init(&arena, arena_bytes_max);
-        prepare(&arena,
-                parse(&arena, random_op_text(&arena, seed, 12, seed % 2 == 0 ? SIDE : LARGE_SIDE)),
-                "h200-sxm", 1, &sample);
+        prepare_for(
+            &arena,
+            parse(&arena, random_op_text(&arena, seed, 12, seed % 2 == 0 ? SIDE : LARGE_SIDE)),
+            &realisable, "h200-sxm", 1, &sample);
         cover_solve(&arena, &sample.problem, 0, &exact);
         cover_solve(&arena, &sample.problem, 1, &narrow);
         assert_int_equal(exact.claim, FACTOR_OPTIMAL);
