@@ -45,9 +45,9 @@ plan 0 $matmul --why-not '{"tile": {"m": 64, "n": 64}}'
 holds "$scratch/out" 'choices; the best plan takes'
 plan 0 $softmax --shape 'M=4096,N=64; M=4096,N=4096' --best 1
 holds "$scratch/out" '* M=4096 N=4096'
-printf '# two shapes\nM=4096,N=64\nM=4096,N=128 # the same\n' >"$scratch/shapes"
+printf '# two shapes\nM=4096,N=64\nM=4097,N=64 # the same\n' >"$scratch/shapes"
 plan 0 $softmax --shapes "$scratch/shapes" --best 1
-holds "$scratch/out" '  M=4096 N=128'
+holds "$scratch/out" '  M=4097 N=64'
 plan 0 $matmul --vary smem=8K..256K --best 1
 holds "$scratch/out" '* smem='
 plan 0 $matmul --smem-limit 16000 --best 1
