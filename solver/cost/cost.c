@@ -52,7 +52,7 @@ static const double read_share = 0.933, write_share = 0.842;
 static const double start_s = 3.2e-6;
 /* TUNING: bytes an SM gets from L2 in a clock; the order of published measurements, not ours.
  * What comes from DRAM comes through L2, so few SMs do not draw all that memory could give. */
-static const double l2_bytes_a_clock = 24;
+static const double l2_bytes_a_clock = 34.4;
 
 double cost_dram_rate(const struct machine *machine)
 {
@@ -149,7 +149,8 @@ void cost_region(struct arena *arena, const struct plan *plan, size_t region,
     const struct footprint *f = &p.footprint;
     p.tensors = region_tensors(arena, bound->op, p.region);
     cost.blocks = f->blocks;
-    cost.blocks_per_sm = machine_blocks_per_sm(machine, f->threads, f->registers, f->shared_bytes);
+    cost.blocks_per_sm =
+        machine_blocks_per_sm(machine, f->threads, cost_registers(&p), f->shared_bytes);
     if (cost.blocks_per_sm < 1) /* the compiler will spill to make it fit */
         cost.blocks_per_sm = 1;
     cost.waves = (double)f->blocks / (double)(machine->sm_count * cost.blocks_per_sm);

@@ -161,7 +161,7 @@ void cost_sectors(const struct pricing *p, size_t s, struct sectors *out)
                             .shared = each ? stmt->free_count : stmt->loop_count,
                             .per_sm = per_sm,
                             .at_once = per_sm * (double)p->machine->sm_count,
-                            .instances = (double)op_iterations(p->bound, s),
+                            .instances = cost_terms(p, s),
                             .out = out};
     expr_walk(stmt->value, look_at, &walker);
 }

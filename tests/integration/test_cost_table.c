@@ -37,6 +37,18 @@ static const struct {
     {"joint.jsonl", "batchnorm-forward"},
     {"joint.jsonl", "groupnorm-forward"},
     {"joint.jsonl", "walk_layernorm_axes-forward"},
+    {"sample.jsonl", "softmax-"},
+    {"sample.jsonl", "logsumexp-"},
+    {"sample.jsonl", "rmsnorm-"},
+    {"sample.jsonl", "gelu_tanh-"},
+    {"sample.jsonl", "rope-"},
+    {"sample.jsonl", "gemv-"},
+    {"sample.jsonl", "argmax-"},
+    {"sample.jsonl", "groupnorm-"},
+    {"sample.jsonl", "cumsum-"},
+    {"chosen.jsonl", "scatter_add"},
+    {"chosen.jsonl", "transpose"},
+    {"chosen.jsonl", "maxpool"},
 };
 
 /* What the model may be off by: mean and worst |log(predicted / measured)|. */
@@ -56,10 +68,19 @@ struct entry {
 
 static bool show;
 
+/* NAME- is all NAME-N. */
+static bool names(const char *name, struct str bundle)
+{
+    size_t len = strlen(name);
+    if (name[len - 1] != '-')
+        return str_equal(bundle, str_from(name));
+    return bundle.len > len && memcmp(bundle.at, name, len) == 0;
+}
+
 static bool is_fitted(const struct entry *entry)
 {
     for (size_t i = 0; i < COUNT_OF(fitted); i++)
-        if (str_equal(entry->bundle, str_from(fitted[i].bundle)) &&
+        if (names(fitted[i].bundle, entry->bundle) &&
             str_equal(entry->results, str_from(fitted[i].results)))
             return true;
     return false;
@@ -199,7 +220,6 @@ static void test_table(void **state UNUSED)
                       cost.seconds * 1e6, entry->measured_s * 1e6, error);
         show_terms(entry, &cost);
     }
-    assert_int_equal(errors[true].count, COUNT_OF(fitted));
     check_errors("held out", &errors[false], held_out_mean_max, held_out_worst_max);
     check_errors("fitted", &errors[true], fitted_mean_max, fitted_worst_max);
     arena_release(&arena);
