@@ -52,7 +52,7 @@ static const double read_share = 0.933, write_share = 0.842;
 static const double start_s = 3.2e-6;
 /* TUNING: bytes an SM gets from L2 in a clock; the order of published measurements, not ours.
  * What comes from DRAM comes through L2, so few SMs do not draw all that memory could give. */
-static const double l2_bytes_a_clock = 34.4;
+static const double l2_bytes_a_clock = 34;
 
 double cost_dram_rate(const struct machine *machine)
 {

@@ -18,17 +18,16 @@ const double cost_division_instructions = 85;
 /* TUNING: as above: clocks until a group of loads is there, with a cold DRAM behind them
  * [walk_columns, 8192 terms a thread one after the other]; and that the place of a block or warp
  * stands empty from one to the next, with the way of its results [softmax, walk_pair]. */
-static const double wait_clocks = 536, again_clocks = 726, turnover_clocks = 202;
-/* TUNING: as above: of L1, what other accesses leave to a tensor that is small [gemv]; bytes of L2's
- * time that an atomic takes [scatter_add]. */
-static const double l1_share = 0.5, atomic_bytes = 52.8;
-/* TUNING: as above: clocks from one element of a thread to its next, and what a math function, a
- * maximum, the place of one add. */
-static const double slot_clocks = 1.01, special_clocks = 21.9, select_clocks = 22.8, place_clocks = 3.29;
+static const double wait_clocks = 533, again_clocks = 724, turnover_clocks = 200;
+/* TUNING: as above: bytes of L2's time that an atomic takes [scatter_add]. */
+static const double atomic_bytes = 51.7;
+/* TUNING: as above: clocks from one element of a thread to its next that a math function adds, and
+ * a maximum or its place. */
+static const double special_clocks = 32.7, select_clocks = 7.75;
 /* TUNING: guessed: clocks of a term of an unstaged loop whose operands are in L1, of one reduction
  * over a warp and over a block. */
-static const double term_clocks = 86.9;
-static const double warp_tree_clocks = 163, block_tree_clocks = 200;
+static const double term_clocks = 103;
+static const double warp_tree_clocks = 199, block_tree_clocks = 150;
 
 enum { WARP = 32, TERMS_UNROLL = 4 }; /* terms that the compiler loads at a time */
 
@@ -134,19 +133,6 @@ static void add_carried(struct pricing *p)
     p->cost->memory_s += p->cost->carried_s;
 }
 
-/* Of all that is read again and again, what is left in L1 by what a block holds. */
-static bool stays_in_l1(const struct pricing *p, size_t t)
-{
-    double held = (double)(p->cost->blocks_per_sm * p->footprint.shared_bytes);
-    double left = (double)p->machine->shared_bytes_per_sm - held;
-    return (double)p->bound->tensors[t].bytes <= l1_share * left;
-}
-
-static double once_an_sm(const struct pricing *p, size_t t)
-{
-    return (double)(p->bound->tensors[t].bytes * p->machine->sm_count);
-}
-
 /* An atomic takes a sector of L2 to itself. */
 static double scattered_bytes(const struct pricing *p, size_t t)
 {
@@ -169,8 +155,7 @@ static void add_sectors(struct pricing *p, const struct sectors *sectors, double
         double excess = loads > 0 ? fmax(sectors->again[t] - cost_read_bytes(p, t), 0) : 0;
         p->cost->memory_s += loads * excess / cost_dram_rate(p->machine);
         p->cost->bytes += loads * excess;
-        moved += scattered_bytes(p, t) + (stays_in_l1(p, t) ? fmin(1, loads) : loads) *
-                     (stays_in_l1(p, t) ? fmin(sectors->moved[t], once_an_sm(p, t)) : sectors->moved[t]);
+        moved += scattered_bytes(p, t) + loads * sectors->moved[t];
         lines += loads * sectors->lines[t];
     }
     *l2_s += moved / cost_l2_rate(p->machine);
@@ -212,7 +197,8 @@ static void element_kernel(struct pricing *p, size_t s, const struct sectors *se
         p->cost->busy_s += fmax(fmax(issue, memory_s), each * term_clocks / m->clock_hz);
         return;
     }
-    double delay = element_wait_clocks(each, running ? 1 : TERMS_UNROLL, sectors->fresh) / m->clock_hz;
+    double delay =
+        element_wait_clocks(each, running ? 1 : TERMS_UNROLL, sectors->fresh) / m->clock_hz;
     const struct customers all = {.blocks = blocks,
                                   .blocks_per_sm = p->cost->blocks_per_sm,
                                   .threads = threads,
@@ -246,7 +232,7 @@ void cost_elements(struct pricing *p)
 
 /* ---- rows and maps ---- */
 
-/* Of an element of a row, from one to the next in the same thread: guards keep them apart. */
+/* Between an element of a row and the next of the same thread, whose guards keep them apart. */
 static double chain_clocks(const struct pricing *p)
 {
     const struct footprint *f = &p->footprint;
@@ -255,8 +241,9 @@ static double chain_clocks(const struct pricing *p)
         size_t s = p->region->stmts[i];
         const struct stmt *stmt = &p->bound->op->stmts[s];
         double specials = (double)op_count_work(p->bound, s).specials;
-        double select = cost_selects(stmt) ? (cost_selects_place(stmt) ? place_clocks : select_clocks) : 0;
-        clocks += ((slot_clocks + select) * (double)op_iterations(p->bound, s) + special_clocks * specials) / all;
+        clocks += special_clocks * specials / all;
+        if (cost_selects(stmt))
+            clocks += select_clocks * (double)op_iterations(p->bound, s) / all;
     }
     return clocks;
 }
@@ -300,8 +287,7 @@ void cost_rows(struct pricing *p)
                                   .blocks_per_sm = p->cost->blocks_per_sm,
                                   .threads = f->threads,
                                   .ties = f->kind == FOOTPRINT_MAPS ? TIES_MAPS
-                                          : f->warp                 ? TIES_NONE
-                                          : f->streaming            ? TIES_STREAMED
+                                          : f->warp || f->streaming ? TIES_NONE
                                                                     : TIES_HELD,
                                   .delay_s = delay,
                                   .memory_s = p->cost->memory_s,

@@ -29,10 +29,10 @@ enum { STATIONS = 2, WARP = 32 };
 
 /* TUNING: guessed: clocks from one instruction of a warp to its next.  Four when each needs the one
  * before, and threads have other elements in between. */
-static const double issue_clocks = 4.13;
-/* TUNING: as above: a block's warps are as good as this power of them, each for itself, between
- * barriers, and where only the block's end ties them together. */
-static const double held_ties = 0.502, map_ties = 0.43, stream_ties = 0.911;
+static const double issue_clocks = 4.06;
+/* TUNING: least squares, as in cost_issue.c: a block's warps are as good as this power of them that
+ * run on by themselves, where barriers tie them together and where only the block's end does. */
+static const double held_ties = 0.501, map_ties = 0.487;
 /* TUNING: from gelu_tanh with 32 and with 64 threads, 319 and 162 us for 524288 and 262144 blocks:
  * clocks from the start of one block to that of the next, of the whole machine. */
 static const double dispatch_clocks = 1.18;
@@ -65,10 +65,8 @@ static double seconds_each(const double *service, double delay, int64_t customer
 static double customers_of_block(const struct customers *c)
 {
     double warps = (double)num_ceil_div(c->threads, WARP);
-    const double powers[TIES_COUNT] = {[TIES_NONE] = 1,
-                                       [TIES_MAPS] = map_ties,
-                                       [TIES_STREAMED] = stream_ties,
-                                       [TIES_HELD] = held_ties};
+    const double powers[TIES_COUNT] = {
+        [TIES_NONE] = 1, [TIES_MAPS] = map_ties, [TIES_HELD] = held_ties};
     return pow(warps, powers[c->ties]);
 }
 
@@ -81,7 +79,8 @@ double cost_contended_s(const struct machine *machine, const struct customers *c
     double part = (double)sms / ((double)c->blocks * of_block);
     const double service[STATIONS] = {c->memory_s * part, c->compute_s * part};
     double alone = service[1] * (narrowness(machine, warps / of_block) - 1);
-    double each = seconds_each(service, c->delay_s + alone, (int64_t)((double)at_once * of_block + 0.5));
+    double each =
+        seconds_each(service, c->delay_s + alone, (int64_t)((double)at_once * of_block + 0.5));
     double dispatch = (double)c->blocks * dispatch_clocks / machine->clock_hz;
     return fmax(fmax(each * (double)on_one * of_block, dispatch), fmax(c->memory_s, c->compute_s));
 }

@@ -13,8 +13,8 @@
  *     joint SPEC OUT SHAPE COUNT      an empty SHAPE is the spec's first target
  *
  *   N          the choices of each region fall into strata of equal primitives and threads.  Even N
- *              are the cheapest of strata, spread over all strata by predicted time, the cheapest of
- *              all first; odd N are drawn from all choices by a fixed seed
+ *              are the cheapest of strata, spread over all strata by predicted time, the cheapest
+ * of all first; odd N are drawn from all choices by a fixed seed
  *
  * each in OUT/NAME: kernel.cu, manifest.json, plan.json.  A line a plan on stdout: name, predicted
  * seconds, directions of its regions (f, r).  Used by pack.sh.
@@ -281,12 +281,10 @@ int main(int argc, char **argv)
         return 2;
     }
     arena_init(&arena, (size_t)8 << 30);
-    struct job job = {.arena = &arena,
-                      .out = argv[2],
-                      .sample = argc > 4 ? strtoul(argv[4], NULL, 10) : 0};
+    struct job job = {
+        .arena = &arena, .out = argv[2], .sample = argc > 4 ? strtoul(argv[4], NULL, 10) : 0};
     const char *shape = argc > 3 && argv[3][0] != '\0' ? argv[3] : NULL;
-    bool ok = read_machine(&job, &err) &&
-              read_spec(&job, argv[1], shape, &err) &&
+    bool ok = read_machine(&job, &err) && read_spec(&job, argv[1], shape, &err) &&
               make_space(&job, &err) && write_all(&job, &err);
     if (!ok)
         fprintf(stderr, "%s: %s\n", argv[1], err.text);

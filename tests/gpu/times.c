@@ -90,8 +90,8 @@ static bool prepare(struct timed *t, const char *path, struct compiler *compiler
     if (!op_track_find(t->op, t->bundle->task->track, &t->track))
         return err_raise(err, ERR_SEMANTIC, "the spec has no such track");
     const struct candidate *candidate = &t->bundle->candidate;
-    const struct compile_request request = {
-        .source = candidate->text, .arch = str_copy(t->arena, candidate->manifest->arch)};
+    const struct compile_request request = {.source = candidate->text,
+                                            .arch = str_copy(t->arena, candidate->manifest->arch)};
     if (!op_bind_shape(t->arena, t->op, shape, &t->target, err) ||
         !compiler_compile(compiler, t->arena, &request, &compiled, err))
         return false;
