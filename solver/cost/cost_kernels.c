@@ -15,19 +15,17 @@ const double cost_load_clocks = 1100;
 /* TUNING: from conv2d, 1.60 ms, which takes six divisions to load two elements: instructions of one
  * 64-bit division with its remainder. */
 const double cost_division_instructions = 85;
-/* TUNING: as above: clocks until a group of loads is there, with a cold DRAM behind them
- * [walk_columns, 8192 terms a thread one after the other]; and that the place of a block or warp
- * stands empty from one to the next, with the way of its results [softmax, walk_pair]. */
-static const double wait_clocks = 533, again_clocks = 724, turnover_clocks = 200;
+/* TUNING: least squares, as in cost_issue.c: clocks until a group of loads is there, with a cold
+ * DRAM behind them [walk_columns, 8192 terms a thread one after the other]; until a streamed row's
+ * are in a later pass; and that the place of a block or warp stands empty from one to the next,
+ * with the way of its results [softmax, walk_pair]. */
+static const double wait_clocks = 526, again_clocks = 761, turnover_clocks = 201;
 /* TUNING: as above: bytes of L2's time that an atomic takes [scatter_add]. */
-static const double atomic_bytes = 51.7;
-/* TUNING: as above: clocks from one element of a thread to its next that a math function adds, and
- * a maximum or its place. */
-static const double special_clocks = 32.7, select_clocks = 7.75;
-/* TUNING: guessed: clocks of a term of an unstaged loop whose operands are in L1, of one reduction
+static const double atomic_bytes = 52;
+/* TUNING: as above: clocks of a term of an unstaged loop whose operands are in L1, of one reduction
  * over a warp and over a block. */
-static const double term_clocks = 103;
-static const double warp_tree_clocks = 199, block_tree_clocks = 150;
+static const double term_clocks = 70.5;
+static const double warp_tree_clocks = 243, block_tree_clocks = 151;
 
 enum { WARP = 32, TERMS_UNROLL = 4 }; /* terms that the compiler loads at a time */
 
@@ -232,20 +230,13 @@ void cost_elements(struct pricing *p)
 
 /* ---- rows and maps ---- */
 
-/* Between an element of a row and the next of the same thread, whose guards keep them apart. */
-static double chain_clocks(const struct pricing *p)
+/* Sums and maxima along the row, each of which threads combine. */
+static double trees_of(const struct pricing *p)
 {
-    const struct footprint *f = &p->footprint;
-    double all = (double)f->rows * (double)f->length, clocks = 0;
-    for (size_t i = 0; i < p->region->stmt_count && all > 0; i++) {
-        size_t s = p->region->stmts[i];
-        const struct stmt *stmt = &p->bound->op->stmts[s];
-        double specials = (double)op_count_work(p->bound, s).specials;
-        clocks += special_clocks * specials / all;
-        if (cost_selects(stmt))
-            clocks += select_clocks * (double)op_iterations(p->bound, s) / all;
-    }
-    return clocks;
+    double trees = 0;
+    for (size_t i = 0; i < p->region->stmt_count; i++)
+        trees += p->bound->op->stmts[p->region->stmts[i]].reduce != REDUCE_NONE;
+    return p->footprint.kind == FOOTPRINT_MAPS ? 0 : trees;
 }
 
 /* What a block or warp waits for by itself. */
@@ -255,14 +246,12 @@ static double row_delay_clocks(const struct pricing *p)
     double loads = 1, again = 0, chunk = (double)(f->sharing * f->items);
     double sharing = f->kind == FOOTPRINT_MAPS ? (double)f->blocks : 1;
     double chunks = fmax(ceil((double)f->length / (chunk * sharing * (double)f->split)), 1);
-    double tree = f->kind == FOOTPRINT_MAPS ? 0 : f->warp ? warp_tree_clocks : block_tree_clocks;
-    double chain = chunks * (double)f->items * chain_clocks(p);
+    double tree = f->warp ? warp_tree_clocks : block_tree_clocks;
     if (f->streaming) { /* later passes find what is held in shared memory, or in L2 */
         loads = chunks;
         again = f->held_bytes > 0 ? 0 : chunks * (double)(f->passes - 1);
     }
-    return turnover_clocks + wait_clocks * loads + again_clocks * again + chain +
-           tree * (double)f->passes;
+    return turnover_clocks + wait_clocks * loads + again_clocks * again + tree * trees_of(p);
 }
 
 void cost_rows(struct pricing *p)
