@@ -59,10 +59,8 @@ double cost_contended_s(const struct machine *machine, const struct customers *c
 
 /* ---- cost_issue.c: instructions of all lanes ---- */
 
-int64_t cost_registers(const struct pricing *p);  /* the footprint's, with what guards need */
-bool cost_selects(const struct stmt *stmt);       /* a maximum or minimum, or its place */
-bool cost_selects_place(const struct stmt *stmt); /* its place */
-bool cost_runs_along(const struct stmt *stmt);    /* a scan that keeps a running sum */
+int64_t cost_registers(const struct pricing *p); /* the footprint's, with what guards need */
+bool cost_runs_along(const struct stmt *stmt);   /* a scan that keeps a running sum */
 double cost_terms(const struct pricing *p, size_t stmt); /* of an elements' kernel */
 double cost_element_instructions(const struct pricing *p, size_t stmt);
 double cost_row_instructions(const struct pricing *p);

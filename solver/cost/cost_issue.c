@@ -112,14 +112,14 @@ double cost_element_instructions(const struct pricing *p, size_t s)
 
 /* ---- rows and maps ---- */
 
-bool cost_selects_place(const struct stmt *stmt)
+static bool selects_place(const struct stmt *stmt)
 {
     return stmt->reduce == REDUCE_ARGMAX || stmt->reduce == REDUCE_ARGMIN;
 }
 
-bool cost_selects(const struct stmt *stmt)
+static bool selects_one(const struct stmt *stmt)
 {
-    return stmt->reduce == REDUCE_MAX || stmt->reduce == REDUCE_MIN || cost_selects_place(stmt);
+    return stmt->reduce == REDUCE_MAX || stmt->reduce == REDUCE_MIN || selects_place(stmt);
 }
 
 /* Measured for 17 kernels of softmax, logsumexp, argmax and cross_entropy (sample.jsonl): 204 and
@@ -135,7 +135,7 @@ int64_t cost_registers(const struct pricing *p)
     if (f->kind != FOOTPRINT_ROWS || f->streaming || f->held_bytes > 0 || f->threads < 1)
         return f->registers;
     for (size_t i = 0; i < p->region->stmt_count; i++)
-        selects |= cost_selects(&p->bound->op->stmts[p->region->stmts[i]]);
+        selects |= selects_one(&p->bound->op->stmts[p->region->stmts[i]]);
     double guarded = selects ? guarded_registers_more + guarded_registers * (double)f->items : 0;
     double most = fmin((double)p->machine->registers_per_sm / (double)f->threads,
                        (double)p->machine->registers_per_thread);
@@ -170,7 +170,7 @@ static double stmt_instructions(const struct pricing *p, size_t s, double divisi
     return (double)op_iterations(p->bound, s) *
                (slot_instructions + gather_instructions * counts.gathers +
                 division * counts.divisions + (widens ? widen_instructions : 0) +
-                (cost_selects_place(stmt) ? place_instructions : 0)) +
+                (selects_place(stmt) ? place_instructions : 0)) +
            again * (special_instructions * (double)work.specials + (double)work.flops);
 }
 
