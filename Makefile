@@ -98,6 +98,7 @@ INTEGRATION  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/integration/test_*.c)
 FUZZ         := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 TIDY         := $(BUILD)/tests/tidy/tidy
 JOINT        := $(BUILD)/tests/gpu/joint
+TIMES        := $(BUILD)/tests/gpu/times
 RELAY        := $(BUILD)/tests/relay/relay
 PROGRAM      := $(BUILD)/$(PROG)
 WORKER       := $(BUILD)/$(PROG)-worker
@@ -172,9 +173,13 @@ $(RELAY): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/relay/*.c)) $(BUILD)/base
 	$(call quiet,LD)$(call link,base)
 $(filter %/test_llm %/test_llm_tape,$(INTEGRATION)): | $(RELAY)
 
-# Kernels of plans that differ in what regions choose together; tests/gpu/pack.sh packs them.
+# Kernels of plans out of the space, which tests/gpu/pack.sh packs; and their times.
 $(JOINT): %: %.o $(call archives,$(MODULES))
 	$(call quiet,LD)$(call link,$(MODULES))
+$(TIMES): $(TIMES).o $(call archives,$(WORKER_MODULES))
+	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(STATIC_JANSSON),-static-libgcc) -o $@ $< \
+	  -Wl,--start-group $(call archives,$(WORKER_MODULES)) -Wl,--end-group \
+	  $(if $(STATIC_JANSSON),$(worker_libs:-ljansson=-l:libjansson.a),$(worker_libs))
 
 # A fuzz target is replayed over its corpus by `make check`, and explores with
 #   make CC=clang SAN=fuzzer,address,undefined fuzz-json SECONDS=60

@@ -5,7 +5,7 @@
 
 /* What accesses move, by tensor: the most of any read of the statements that were looked at. */
 struct sectors {
-    double *moved; /* bytes between L2 and SMs, in whole sectors */
+    double *moved; /* bytes between L2 and SMs, in whole sectors; lone ones count for more */
     double *lines; /* turns of the L1: lines of 128 bytes, a warp's access each */
     double
         *again;   /* bytes from DRAM, where L2 has lost a sector before all of it is used; else 0 */
@@ -43,22 +43,37 @@ void cost_sectors(const struct pricing *p, size_t stmt, struct sectors *out);
 
 /* ---- cost_wait.c ---- */
 
+/* What ties the warps of a block together: nothing; that its place is free for the next when the
+ * last of them is done; barriers between passes. */
+enum ties { TIES_NONE, TIES_MAPS, TIES_HELD, TIES_COUNT };
 struct customers {
-    int64_t blocks;             /* spread over all SMs */
-    int64_t blocks_per_sm;      /* at a time */
-    int64_t threads;            /* of a block */
-    bool warps;                 /* each warp is a customer, else each block */
+    int64_t blocks;        /* spread over all SMs */
+    int64_t blocks_per_sm; /* at a time */
+    int64_t threads;       /* of a block */
+    enum ties ties;
     double delay_s;             /* what a customer waits for by itself */
     double memory_s, compute_s; /* of all of them, on the SMs that have some */
 };
 /* Seconds until the last is done. */
 double cost_contended_s(const struct machine *machine, const struct customers *customers);
 
+/* ---- cost_issue.c: instructions of all lanes ---- */
+
+int64_t cost_registers(const struct pricing *p); /* the footprint's, with what guards need */
+bool cost_runs_along(const struct stmt *stmt);   /* a scan that keeps a running sum */
+double cost_terms(const struct pricing *p, size_t stmt); /* of an elements' kernel */
+double cost_element_instructions(const struct pricing *p, size_t stmt);
+double cost_row_instructions(const struct pricing *p);
+double cost_double_adds_s(const struct pricing *p); /* streamed float sums add up in double */
+
 /* ---- cost_kernels.c: fill memory_s and bytes; then what each kind adds ---- */
 
 extern const double cost_load_clocks, cost_division_instructions;
 
 double cost_lanes(const struct machine *machine); /* f32 cores of an SM */
+/* What the region can read of a tensor at most: all of it, or an element an iteration. */
+double cost_read_bytes(const struct pricing *p, size_t tensor);
+int64_t cost_loads_of(const struct pricing *p, size_t tensor);
 void cost_traffic(struct pricing *p);
 void cost_elements(struct pricing *p);
 void cost_rows(struct pricing *p);

@@ -15,22 +15,17 @@ const double cost_load_clocks = 1100;
 /* TUNING: from conv2d, 1.60 ms, which takes six divisions to load two elements: instructions of one
  * 64-bit division with its remainder. */
 const double cost_division_instructions = 85;
-/* TUNING: least squares over the bundles that tests/integration/test_cost_table.c calls fitted (an
- * H200, cold); what mostly says it in brackets.  Instructions of a division that takes an element's
- * position apart, in maps [batchnorm], where the compiler drops it to what the result needs, and in
- * rows [groupnorm]; of any other division or math function, of loading or storing an element
- * [softmax]; of a term of an unstaged loop [walk_layernorm_axes]. */
-static const double map_division_instructions = 45, row_division_instructions = 67;
-static const double special_instructions = 6.5, move_instructions = 5;
-static const double term_instructions = 44;
-/* TUNING: as above: clocks until a group of loads is there, with a cold DRAM behind them
- * [walk_columns, 8192 terms a thread one after the other]; and that the place of a block or warp
- * stands empty from one to the next, with the way of its results [softmax, walk_pair]. */
-static const double wait_clocks = 600, turnover_clocks = 350;
-/* TUNING: guessed: clocks of a term of an unstaged loop whose operands are in L1, of one reduction
+/* TUNING: least squares, as in cost_issue.c: clocks until a group of loads is there, with a cold
+ * DRAM behind them [walk_columns, 8192 terms a thread one after the other]; until a streamed row's
+ * are in a later pass; and that the place of a block or warp stands empty from one to the next,
+ * with the way of its results [softmax, walk_pair]. */
+static const double wait_clocks = 526, again_clocks = 761, turnover_clocks = 201;
+/* TUNING: as above: bytes of L2's time that an atomic takes [scatter_add]. */
+static const double atomic_bytes = 52;
+/* TUNING: as above: clocks of a term of an unstaged loop whose operands are in L1, of one reduction
  * over a warp and over a block. */
-static const double term_clocks = 40;
-static const double warp_tree_clocks = 160, block_tree_clocks = 360;
+static const double term_clocks = 70.5;
+static const double warp_tree_clocks = 243, block_tree_clocks = 151;
 
 enum { WARP = 32, TERMS_UNROLL = 4 }; /* terms that the compiler loads at a time */
 
@@ -61,7 +56,7 @@ static void find_reading(void *context, const struct expr *expr)
 }
 
 /* What the region can read of a tensor at most: all of it, or an element an iteration. */
-static double read_bytes(const struct pricing *p, size_t tensor)
+double cost_read_bytes(const struct pricing *p, size_t tensor)
 {
     const struct op *op = p->bound->op;
     double elements = 0, all = (double)p->bound->tensors[tensor].bytes;
@@ -75,7 +70,7 @@ static double read_bytes(const struct pricing *p, size_t tensor)
     return fmin(all, elements * (double)dtype_bytes(op->tensors[tensor].dtype));
 }
 
-static int64_t loads_of(const struct pricing *p, size_t tensor)
+int64_t cost_loads_of(const struct pricing *p, size_t tensor)
 {
     if (p->footprint.loads != NULL)
         return p->footprint.loads[tensor];
@@ -103,8 +98,8 @@ void cost_traffic(struct pricing *p)
     double reads = 0, writes = 0, again_s = 0, again = 0;
     for (size_t t = 0; t < op->tensor_count; t++) {
         bool between = op->tensors[t].written_by != OP_NONE;
-        int64_t loads = loads_of(p, t);
-        double bytes = loads > 0 ? read_bytes(p, t) : 0;
+        int64_t loads = cost_loads_of(p, t);
+        double bytes = loads > 0 ? cost_read_bytes(p, t) : 0;
         if (!between)
             reads += bytes;
         if (loads > 1) {
@@ -128,7 +123,7 @@ static void add_carried(struct pricing *p)
     for (size_t t = 0; t < op->tensor_count; t++) {
         double bytes = (double)p->bound->tensors[t].bytes;
         bool between = op->tensors[t].written_by != OP_NONE && !p->tensors.written[t];
-        if (between && loads_of(p, t) > 0)
+        if (between && cost_loads_of(p, t) > 0)
             p->cost->carried_s += cost_carry_s(p->machine, bytes, false);
         if (p->tensors.stored[t] && op->tensors[t].temporary)
             p->cost->carried_s += cost_carry_s(p->machine, bytes, true);
@@ -136,16 +131,29 @@ static void add_carried(struct pricing *p)
     p->cost->memory_s += p->cost->carried_s;
 }
 
+/* An atomic takes a sector of L2 to itself. */
+static double scattered_bytes(const struct pricing *p, size_t t)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < p->region->stmt_count; i++) {
+        size_t s = p->region->stmts[i];
+        const struct stmt *stmt = &p->bound->op->stmts[s];
+        if (stmt->scatter != NULL && stmt->target == t)
+            bytes += atomic_bytes * (double)op_iterations(p->bound, s);
+    }
+    return bytes;
+}
+
 /* What sectors cost beyond the elements in them; and never faster than L2 hands them out. */
 static void add_sectors(struct pricing *p, const struct sectors *sectors, double *l2_s)
 {
     double lines = 0, moved = 0;
     for (size_t t = 0; t < p->bound->op->tensor_count; t++) {
-        double loads = p->tensors.written[t] ? 0 : (double)loads_of(p, t);
-        double excess = loads > 0 ? fmax(sectors->again[t] - read_bytes(p, t), 0) : 0;
+        double loads = p->tensors.written[t] ? 0 : (double)cost_loads_of(p, t);
+        double excess = loads > 0 ? fmax(sectors->again[t] - cost_read_bytes(p, t), 0) : 0;
         p->cost->memory_s += loads * excess / cost_dram_rate(p->machine);
         p->cost->bytes += loads * excess;
-        moved += loads * sectors->moved[t];
+        moved += scattered_bytes(p, t) + loads * sectors->moved[t];
         lines += loads * sectors->lines[t];
     }
     *l2_s += moved / cost_l2_rate(p->machine);
@@ -154,45 +162,11 @@ static void add_sectors(struct pricing *p, const struct sectors *sectors, double
 
 /* ---- elements ---- */
 
-struct read_count {
-    size_t count;
-};
-
-static void count_reads(void *context, const struct expr *expr)
-{
-    struct read_count *reads = context;
-    reads->count += expr->op == EXPR_READ;
-}
-
-/* Divisions that take an element's flat position apart, by extents that are no constants. */
-static double element_divisions(const struct stmt *stmt)
-{
-    const size_t loops = stmt->scatter != NULL ? stmt->loop_count : stmt->free_count;
-    double divisions = 0;
-    for (size_t i = stmt->seq != OP_NONE ? 2 : 1; i < loops; i++)
-        divisions += stmt->loops[i].extent->op != FORMULA_INT;
-    return divisions;
-}
-
-/* Instructions of all threads of a statement's kernel. */
-static double element_instructions(const struct pricing *p, size_t s)
-{
-    const struct stmt *stmt = &p->bound->op->stmts[s];
-    struct op_count count = op_count_work(p->bound, s);
-    struct read_count reads = {0};
-    expr_walk(stmt->value, count_reads, &reads);
-    return (double)op_iterations(p->bound, s) *
-               (term_instructions + move_instructions * (double)reads.count) +
-           special_instructions * (double)count.specials + (double)count.flops +
-           (double)p->bound->tensors[stmt->target].count * cost_division_instructions *
-               element_divisions(stmt);
-}
-
 /* A thread's loads wait in groups; only those that leave the L1 take the way to DRAM. */
-static double element_wait_clocks(double terms, double fresh)
+static double element_wait_clocks(double terms, double at_a_time, double fresh)
 {
-    double groups = ceil(terms / TERMS_UNROLL);
-    return turnover_clocks + groups * fmin(fresh * TERMS_UNROLL, 1) * wait_clocks +
+    double groups = ceil(terms / at_a_time);
+    return turnover_clocks + groups * fmin(fresh * at_a_time, 1) * wait_clocks +
            terms * (1 - fmin(fresh, 1)) * term_clocks;
 }
 
@@ -203,26 +177,30 @@ static void element_kernel(struct pricing *p, size_t s, const struct sectors *se
     const struct machine *m = p->machine;
     const struct stmt *stmt = &p->bound->op->stmts[s];
     int64_t threads = p->footprint.threads;
-    double terms = (double)op_iterations(p->bound, s);
+    double terms = cost_terms(p, s);
     double work = stmt->scatter != NULL ? terms : (double)p->bound->tensors[stmt->target].count;
+    bool running = cost_runs_along(stmt);
+    if (running)
+        work /= (double)p->bound->extents[s][stmt->loops[stmt->free_count].bound_loop];
     int64_t blocks = (int64_t)ceil(fmax(work, 1) / (double)threads);
     if (stmt->seq != OP_NONE)
         blocks = 1;
     double at_once = (double)(m->sm_count * p->cost->blocks_per_sm * threads);
     double lanes = fmin(at_once, stmt->seq != OP_NONE ? (double)threads : fmax(work, 1));
     double each = terms / (stmt->seq != OP_NONE ? lanes : fmax(work, 1));
-    double issue = issue_s(m, blocks, element_instructions(p, s));
+    double issue = issue_s(m, blocks, cost_element_instructions(p, s));
     p->cost->compute_s += issue;
     if (stmt->seq != OP_NONE) {
         p->cost->latency_s += each * term_clocks / m->clock_hz;
         p->cost->busy_s += fmax(fmax(issue, memory_s), each * term_clocks / m->clock_hz);
         return;
     }
-    double delay = element_wait_clocks(each, sectors->fresh) / m->clock_hz;
+    double delay =
+        element_wait_clocks(each, running ? 1 : TERMS_UNROLL, sectors->fresh) / m->clock_hz;
     const struct customers all = {.blocks = blocks,
                                   .blocks_per_sm = p->cost->blocks_per_sm,
                                   .threads = threads,
-                                  .warps = true,
+                                  .ties = TIES_NONE,
                                   .delay_s = delay,
                                   .memory_s = memory_s,
                                   .compute_s = issue};
@@ -252,61 +230,28 @@ void cost_elements(struct pricing *p)
 
 /* ---- rows and maps ---- */
 
-/* Loaded or stored; in between, elements stay in registers. */
-static double moved_elements(const struct pricing *p)
+/* Sums and maxima along the row, each of which threads combine. */
+static double trees_of(const struct pricing *p)
 {
-    const struct op *op = p->bound->op;
-    double elements = 0;
-    for (size_t t = 0; t < op->tensor_count; t++) {
-        double word = (double)dtype_bytes(op->tensors[t].dtype);
-        if (!p->tensors.written[t] && loads_of(p, t) > 0)
-            elements += (double)loads_of(p, t) * read_bytes(p, t) / word;
-        if (p->tensors.stored[t])
-            elements += (double)p->bound->tensors[t].count;
-    }
-    return elements;
-}
-
-static double row_instructions(const struct pricing *p)
-{
-    const struct footprint *f = &p->footprint;
-    double division =
-        f->kind == FOOTPRINT_MAPS ? map_division_instructions : row_division_instructions;
-    double total = 0;
-    for (size_t i = 0; i < p->region->stmt_count; i++) {
-        struct op_count count = op_count_work(p->bound, p->region->stmts[i]);
-        double again = f->streaming && f->passes > 1 ? (double)f->passes : 1;
-        total += again * (special_instructions * (double)count.specials + (double)count.flops);
-    }
-    return total + move_instructions * moved_elements(p) +
-           (double)f->passes * (double)f->rows * (double)f->length * division *
-               (double)f->divisions[0];
-}
-
-/* Streamed float sums add up in double. */
-static double double_adds_s(const struct pricing *p)
-{
-    double terms = 0, rate = p->machine->rates[MACHINE_RATE_F64] / 2;
-    if (!p->footprint.streaming || p->footprint.kind != FOOTPRINT_ROWS || rate <= 0)
-        return 0;
-    for (size_t i = 0; i < p->region->stmt_count; i++) {
-        const struct stmt *stmt = &p->bound->op->stmts[p->region->stmts[i]];
-        if (stmt->reduce == REDUCE_SUM && dtype_is_float(stmt->value->dtype))
-            terms += (double)op_iterations(p->bound, p->region->stmts[i]);
-    }
-    return terms / rate;
+    double trees = 0;
+    for (size_t i = 0; i < p->region->stmt_count; i++)
+        trees += p->bound->op->stmts[p->region->stmts[i]].reduce != REDUCE_NONE;
+    return p->footprint.kind == FOOTPRINT_MAPS ? 0 : trees;
 }
 
 /* What a block or warp waits for by itself. */
-static double row_delay_clocks(const struct footprint *f)
+static double row_delay_clocks(const struct pricing *p)
 {
-    double loads = 1, chunk = (double)(f->sharing * f->items);
+    const struct footprint *f = &p->footprint;
+    double loads = 1, again = 0, chunk = (double)(f->sharing * f->items);
     double sharing = f->kind == FOOTPRINT_MAPS ? (double)f->blocks : 1;
     double chunks = fmax(ceil((double)f->length / (chunk * sharing * (double)f->split)), 1);
-    double tree = f->kind == FOOTPRINT_MAPS ? 0 : f->warp ? warp_tree_clocks : block_tree_clocks;
-    if (f->streaming) /* later passes find what is held in shared memory */
-        loads = f->held_bytes > 0 ? chunks : chunks * (double)f->passes;
-    return turnover_clocks + wait_clocks * loads + tree * (double)f->passes;
+    double tree = f->warp ? warp_tree_clocks : block_tree_clocks;
+    if (f->streaming) { /* later passes find what is held in shared memory, or in L2 */
+        loads = chunks;
+        again = f->held_bytes > 0 ? 0 : chunks * (double)(f->passes - 1);
+    }
+    return turnover_clocks + wait_clocks * loads + again_clocks * again + tree * trees_of(p);
 }
 
 void cost_rows(struct pricing *p)
@@ -314,7 +259,7 @@ void cost_rows(struct pricing *p)
     const struct footprint *f = &p->footprint;
     const struct machine *m = p->machine;
     double waves = fmax(ceil(p->cost->waves), 1), l2_s = 0;
-    double delay = row_delay_clocks(f) / m->clock_hz;
+    double delay = row_delay_clocks(p) / m->clock_hz;
     struct sectors sectors;
     add_carried(p);
     cost_sectors_init(p, &sectors);
@@ -324,13 +269,15 @@ void cost_rows(struct pricing *p)
     p->cost->memory_s = fmax(p->cost->memory_s, l2_s);
     p->cost->bytes += 2 * (double)f->workspace_bytes;
     p->cost->memory_s += 2 * (double)f->workspace_bytes / cost_l2_rate(m);
-    p->cost->compute_s = issue_s(m, f->blocks, row_instructions(p)) + double_adds_s(p);
+    p->cost->compute_s = issue_s(m, f->blocks, cost_row_instructions(p)) + cost_double_adds_s(p);
     p->cost->latency_s = waves * delay;
     /* Held rows go in step, between barriers; maps come and go as blocks. */
     const struct customers all = {.blocks = f->blocks,
                                   .blocks_per_sm = p->cost->blocks_per_sm,
                                   .threads = f->threads,
-                                  .warps = f->kind == FOOTPRINT_ROWS && (f->warp || f->streaming),
+                                  .ties = f->kind == FOOTPRINT_MAPS ? TIES_MAPS
+                                          : f->warp || f->streaming ? TIES_NONE
+                                                                    : TIES_HELD,
                                   .delay_s = delay,
                                   .memory_s = p->cost->memory_s,
                                   .compute_s = p->cost->compute_s};

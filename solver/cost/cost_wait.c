@@ -27,16 +27,22 @@
 
 enum { STATIONS = 2, WARP = 32 };
 
-/* TUNING: guessed: clocks from one instruction of a warp to its next.  Four when each needs the one
- * before, and threads have other elements in between. */
-static const double issue_clocks = 1.5;
+/* TUNING: least squares, as in cost_issue.c: clocks from one instruction of a warp to its next.
+ * Four is what it takes when each needs the one before, and guards leave a thread little else. */
+static const double issue_clocks = 4.27;
+/* TUNING: least squares, as in cost_issue.c: a block's warps are as good as this power of them that
+ * run on by themselves, where barriers tie them together and where only the block's end does. */
+static const double held_ties = 0.292, map_ties = 0.525;
+/* TUNING: from gelu_tanh with 32 and with 64 threads, 319 and 162 us for 524288 and 262144 blocks:
+ * clocks from the start of one block to that of the next, of the whole machine. */
+static const double dispatch_clocks = 1.18;
 
 /* How much longer than on all of the SM's schedulers a customer's instructions take on those that
  * its own warps keep busy. */
-static double narrowness(const struct machine *machine, int64_t warps)
+static double narrowness(const struct machine *machine, double warps)
 {
     double schedulers = cost_lanes(machine) / WARP;
-    return fmax(schedulers * issue_clocks / (double)warps, 1);
+    return fmax(schedulers * issue_clocks / warps, 1);
 }
 
 /* Seconds a customer, with so many at a time. */
@@ -56,15 +62,25 @@ static double seconds_each(const double *service, double delay, int64_t customer
     return each;
 }
 
+static double customers_of_block(const struct customers *c)
+{
+    double warps = (double)num_ceil_div(c->threads, WARP);
+    const double powers[TIES_COUNT] = {
+        [TIES_NONE] = 1, [TIES_MAPS] = map_ties, [TIES_HELD] = held_ties};
+    return pow(warps, powers[c->ties]);
+}
+
 double cost_contended_s(const struct machine *machine, const struct customers *c)
 {
-    int64_t warps = num_ceil_div(c->threads, WARP), of_block = c->warps ? warps : 1;
+    double warps = (double)num_ceil_div(c->threads, WARP), of_block = customers_of_block(c);
     int64_t sms = c->blocks < machine->sm_count ? c->blocks : machine->sm_count;
     int64_t on_one = num_ceil_div(c->blocks, sms);
     int64_t at_once = on_one < c->blocks_per_sm ? on_one : c->blocks_per_sm;
-    double part = (double)sms / (double)(c->blocks * of_block);
+    double part = (double)sms / ((double)c->blocks * of_block);
     const double service[STATIONS] = {c->memory_s * part, c->compute_s * part};
     double alone = service[1] * (narrowness(machine, warps / of_block) - 1);
-    double each = seconds_each(service, c->delay_s + alone, at_once * of_block);
-    return fmax(each * (double)(on_one * of_block), fmax(c->memory_s, c->compute_s));
+    double each =
+        seconds_each(service, c->delay_s + alone, (int64_t)((double)at_once * of_block + 0.5));
+    double dispatch = (double)c->blocks * dispatch_clocks / machine->clock_hz;
+    return fmax(fmax(each * (double)on_one * of_block, dispatch), fmax(c->memory_s, c->compute_s));
 }

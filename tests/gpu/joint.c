@@ -1,5 +1,5 @@
 /*
- * Plans of a spec that differ in the direction of their regions, as kernels for a GPU:
+ * Plans of a spec, as kernels for a GPU; those that differ in the direction of their regions:
  *
  *     joint SPEC OUT [SHAPE]
  *
@@ -8,10 +8,19 @@
  *   alternate  forward, but every second region walks backwards, whatever the model says of it
  *   counter    the same, but the first region does
  *
+ * or, with COUNT, that many forward plans from all over the space that the realiser writes:
+ *
+ *     joint SPEC OUT SHAPE COUNT      an empty SHAPE is the spec's first target
+ *
+ *   N          the choices of each region fall into strata of equal primitives and threads.  Even N
+ *              are the cheapest of strata, spread over all strata by predicted time, the cheapest
+ * of all first; odd N are drawn from all choices by a fixed seed
+ *
  * each in OUT/NAME: kernel.cu, manifest.json, plan.json.  A line a plan on stdout: name, predicted
  * seconds, directions of its regions (f, r).  Used by pack.sh.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -29,6 +38,7 @@ struct job {
     const struct plan *skeleton;
     struct space space;
     struct factor_graph graph;
+    size_t sample; /* plans; 0 = those that differ in directions */
 };
 
 enum { TEXT_BYTES_MAX = 16 << 20, FILE_BYTES_MAX = 1 << 20 };
@@ -118,6 +128,85 @@ static const struct plan *alternating(struct job *job, const struct plan *forwar
     return plan;
 }
 
+/* ---- samples of the space ---- */
+
+struct option {
+    uint64_t stratum;
+    double seconds;
+    size_t choice;
+};
+
+static uint64_t stratum_of(const struct plan_region *region)
+{
+    uint64_t primitives = 0;
+    for (size_t i = 0; i < PRIMITIVE_COUNT; i++)
+        primitives |= (uint64_t)region_uses(region, (enum primitive)i) << i;
+    return primitives << 16 | (uint64_t)region->threads[0];
+}
+
+static int by_seconds(const void *a, const void *b)
+{
+    const struct option *x = a, *y = b;
+    if (x->seconds != y->seconds)
+        return x->seconds < y->seconds ? -1 : 1;
+    return (x->choice > y->choice) - (x->choice < y->choice);
+}
+
+/* The forward choices of a region, cheapest first. */
+static struct option *options_of(struct job *job, size_t r, size_t *count)
+{
+    const struct space_domain *domain = &job->space.domains[r];
+    struct option *all = arena_array(job->arena, struct option, domain->count + 1);
+    *count = 0;
+    for (size_t i = 0; i < domain->count; i++)
+        if (!domain->choices[i].reverse)
+            all[(*count)++] = (struct option){stratum_of(&domain->choices[i]),
+                                              job->graph.variables[r].unary[i], i};
+    qsort(all, *count, sizeof(all[0]), by_seconds);
+    return all;
+}
+
+/* Of options in order, the first of each stratum. */
+static size_t firsts_of(const struct option *all, size_t count, struct option *firsts)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t k = 0;
+        while (k < found && firsts[k].stratum != all[i].stratum)
+            k++;
+        if (k == found)
+            firsts[found++] = all[i];
+    }
+    return found;
+}
+
+static size_t drawn(uint64_t number, size_t count)
+{
+    uint64_t x = (number + 1) * 0x9e3779b97f4a7c15; /* splitmix64 */
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return (size_t)((x ^ x >> 31) % count);
+}
+
+static size_t sample_choice(struct job *job, size_t r, size_t number)
+{
+    size_t count, even = (job->sample + 1) / 2;
+    const struct option *all = options_of(job, r, &count);
+    if (number % 2 == 1)
+        return all[drawn(number, count)].choice;
+    struct option *firsts = arena_array(job->arena, struct option, count + 1);
+    size_t strata = firsts_of(all, count, firsts);
+    return firsts[even > 1 ? number / 2 * (strata - 1) / (even - 1) : 0].choice;
+}
+
+static const struct plan *sample_plan(struct job *job, size_t number)
+{
+    size_t *choices = arena_array(job->arena, size_t, job->space.domain_count);
+    for (size_t r = 0; r < job->space.domain_count; r++)
+        choices[r] = sample_choice(job, r, number);
+    return space_plan(job->arena, job->skeleton, job->bound, &job->space, choices);
+}
+
 /* ---- files ---- */
 
 static bool write_json(struct job *job, const char *folder, const char *name,
@@ -160,8 +249,21 @@ static bool write_one(struct job *job, const char *name, const struct plan *plan
     return write_plan(job, name, plan, err);
 }
 
+static bool write_sample(struct job *job, struct err *err)
+{
+    for (size_t i = 0; i < job->sample; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "%zu", i);
+        if (!write_one(job, name, sample_plan(job, i), err))
+            return false;
+    }
+    return true;
+}
+
 static bool write_all(struct job *job, struct err *err)
 {
+    if (job->sample > 0)
+        return write_sample(job, err);
     const struct plan *forward = forward_plan(job), *joint = joint_plan(job);
     if (joint == NULL)
         return err_raise(err, ERR_LIMIT, "no plan found within the solver's limits");
@@ -174,14 +276,15 @@ int main(int argc, char **argv)
 {
     struct arena arena;
     struct err err;
-    if (argc < 3 || argc > 4) {
-        fputs("usage: joint SPEC OUT [SHAPE]\n", stderr);
+    if (argc < 3 || argc > 5) {
+        fputs("usage: joint SPEC OUT [SHAPE [COUNT]]\n", stderr);
         return 2;
     }
     arena_init(&arena, (size_t)8 << 30);
-    struct job job = {.arena = &arena, .out = argv[2]};
-    bool ok = read_machine(&job, &err) &&
-              read_spec(&job, argv[1], argc == 4 ? argv[3] : NULL, &err) &&
+    struct job job = {
+        .arena = &arena, .out = argv[2], .sample = argc > 4 ? strtoul(argv[4], NULL, 10) : 0};
+    const char *shape = argc > 3 && argv[3][0] != '\0' ? argv[3] : NULL;
+    bool ok = read_machine(&job, &err) && read_spec(&job, argv[1], shape, &err) &&
               make_space(&job, &err) && write_all(&job, &err);
     if (!ok)
         fprintf(stderr, "%s: %s\n", argv[1], err.text);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes bundles for a machine with a GPU, which then needs neither this tree nor a compiler of C:
 #
-#     sh tests/gpu/pack.sh OUT cases|headline|taped|specs|kernels|joint [NAME...]
+#     sh tests/gpu/pack.sh OUT cases|headline|taped|specs|kernels|joint|sample [NAME...]
 #
 #   cases     kernels that cheat, and honest ones, of tests/cases/cheats: gate "gpu" at small targets
 #   headline  the realised kernels of five specs at their target shapes: gate "time"
@@ -10,8 +10,10 @@
 #   kernels   kernels of tests/cases/cuda and tests/gpu/kernels against specs of their own: gate "gpu"
 #   joint     plans that differ in the direction of their regions' walks only, as SPEC-VARIANT (see
 #             tests/gpu/joint.c; make build/gcc/tests/gpu/joint first): gate "time"
+#   sample    COUNT plans from all over the space of each spec NAME=COUNT, as NAME-N (tests/gpu/joint.c)
 #
 # Then, over there:  warpwright-worker evaluate OUT VERDICTS --gpu-only
+# or, where times are all that is asked for (sample):  build/gcc/tests/gpu/times OUT >TIMES.jsonl
 set -eu
 program=${PROGRAM:-build/warpwright}
 out=$1 what=$2
@@ -32,7 +34,7 @@ pairs() {
     shift 3
     name=$(basename "$spec" .json)$tag
     rm -rf "$made/joint-$name"
-    "$joint" "$spec" "$made/joint-$name" ${shape:+"$shape"} >"$made/joint.tsv"
+    "$joint" "$spec" "$made/joint-$name" "$shape" ${count:+"$count"} >"$made/joint.tsv"
     sed "s/^/$name\t/" "$made/joint.tsv" >>"$out/LIST.tsv"
     for variant; do
         for before in "$@"; do
@@ -46,6 +48,7 @@ pairs() {
     done
 }
 
+joint=${JOINT:-build/gcc/tests/gpu/joint}
 case $what in
 cases)
     for name in "${@:-$(ls tests/cases/cheats/*.cu)}"; do
@@ -100,7 +103,6 @@ kernels)
     done <tests/gpu/kernels/LIST.tsv
     ;;
 joint)
-    joint=${JOINT:-build/gcc/tests/gpu/joint}
     : >"$out/LIST.tsv"
     for megabytes in 8 16 24 32 48 64 96 128 256; do
         pairs tests/cases/joint/walk_pair.json "-$megabytes" "M=$((megabytes * 64)),N=4096" \
@@ -116,5 +118,12 @@ joint)
     done
     pairs kernels/ops/batchnorm.json "" "" forward alternate
     ;;
-*) echo "usage: pack.sh OUT cases|headline|taped|specs|kernels|joint [NAME...]" >&2; exit 2 ;;
+sample)
+    for name; do
+        count=${name#*=}
+        # shellcheck disable=SC2046
+        pairs "kernels/ops/${name%=*}.json" "" "" $(seq 0 $((count - 1)))
+    done
+    ;;
+*) echo "usage: pack.sh OUT cases|headline|taped|specs|kernels|joint|sample [NAME...]" >&2; exit 2 ;;
 esac

@@ -17,15 +17,20 @@
 #include "tests/integration/library.h"
 #include "tests/unit/unit.h"
 
-enum { FILE_BYTES = 64 << 20, ENTRIES_MAX = 256 };
+enum { FILE_BYTES = 64 << 20, ENTRIES_MAX = 256, RACE_PLANS_MIN = 5 };
 static const size_t arena_bytes_max = (size_t)4 << 30;
 static const char folder[] = "tests/gpu/results/";
 
-/* One of each kind; of the rest some are other shapes, some other ops, some other directions. */
+/* NAME- is all NAME-N.  One of each kind of the older results; of the samples eight ops, and the
+ * only kernels there are of atomics, windows and transposed reads.  All of add_rmsnorm, batchnorm,
+ * cross_entropy, concat, avgpool and cumprod_reverse is held out, and what the model had taken for
+ * best.  Fitted by coordinate descent from many starts, by Huber's loss (0.2) with the regret below
+ * of the fitted ops; headline and joint count four times. */
 static const struct {
     const char *results, *bundle;
 } fitted[] = {
     {"headline.jsonl", "softmax"},
+    {"headline.jsonl", "layernorm"},
     {"headline.jsonl", "matmul"},
     {"headline.jsonl", "conv2d"},
     {"cheapest.jsonl", "matmul"},
@@ -37,6 +42,18 @@ static const struct {
     {"joint.jsonl", "batchnorm-forward"},
     {"joint.jsonl", "groupnorm-forward"},
     {"joint.jsonl", "walk_layernorm_axes-forward"},
+    {"sample.jsonl", "softmax-"},
+    {"sample.jsonl", "logsumexp-"},
+    {"sample.jsonl", "rmsnorm-"},
+    {"sample.jsonl", "gelu_tanh-"},
+    {"sample.jsonl", "rope-"},
+    {"sample.jsonl", "gemv-"},
+    {"sample.jsonl", "argmax-"},
+    {"sample.jsonl", "groupnorm-"},
+    {"sample.jsonl", "cumsum-"},
+    {"chosen.jsonl", "scatter_add"},
+    {"chosen.jsonl", "transpose"},
+    {"chosen.jsonl", "maxpool"},
 };
 
 /* What the model may be off by: mean and worst |log(predicted / measured)|. */
@@ -44,22 +61,35 @@ struct errors {
     double sum, worst;
     size_t count;
 };
-static const double fitted_mean_max = 0.03, fitted_worst_max = 0.08;
-static const double held_out_mean_max = 0.055, held_out_worst_max = 0.30;
+static const double fitted_mean_max = 0.085, fitted_worst_max = 0.65;
+static const double held_out_mean_max = 0.075, held_out_worst_max = 0.57;
+/* And what that costs: how much slower the plan that it would choose is than the best measured.  A
+ * model that was fitted to the older results alone had 1.154 and 1.173, at worst 1.783, with rank
+ * correlations of 0.65 and 0.47; now 1.006 and 1.001, 1.023, 0.81 and 0.69. */
+static const double fitted_regret_max = 1.02, held_out_regret_max = 1.02;
+static const double regret_worst_max = 1.06, agreement_min = 0.65;
 
 struct entry {
-    struct str bundle, results;
+    struct str bundle, results, spec;
     const struct bound_op *bound;
     const struct plan *plan;
-    double measured_s;
+    double measured_s, predicted_s;
 };
 
 static bool show;
 
+static bool names(const char *name, struct str bundle)
+{
+    size_t len = strlen(name);
+    if (name[len - 1] != '-')
+        return str_equal(bundle, str_from(name));
+    return bundle.len > len && memcmp(bundle.at, name, len) == 0;
+}
+
 static bool is_fitted(const struct entry *entry)
 {
     for (size_t i = 0; i < COUNT_OF(fitted); i++)
-        if (str_equal(entry->bundle, str_from(fitted[i].bundle)) &&
+        if (names(fitted[i].bundle, entry->bundle) &&
             str_equal(entry->results, str_from(fitted[i].results)))
             return true;
     return false;
@@ -116,13 +146,13 @@ static void read_entry(struct arena *arena, struct str line, struct entry *out)
 {
     struct err err = {0};
     const struct json *json;
-    struct str spec, shape = {NULL, 0};
+    struct str shape = {NULL, 0};
     assert_ok(json_parse(arena, line, "plans.jsonl", &json, &err));
     assert_ok(json_need_str(json, "bundle", &out->bundle, &err));
     assert_ok(json_need_str(json, "results", &out->results, &err));
-    assert_ok(json_need_str(json, "spec", &spec, &err));
+    assert_ok(json_need_str(json, "spec", &out->spec, &err));
     assert_ok(json_opt_str(json, "shape", &shape, &err));
-    out->bound = bound_at(arena, spec, shape);
+    out->bound = bound_at(arena, out->spec, shape);
     assert_ok(plan_parse(arena, json_get(json, "plan"), &out->plan, &err));
     assert_ok(plan_check(out->plan, out->bound->op, &err));
     out->measured_s = measured_s(arena, out);
@@ -162,6 +192,106 @@ static void check_errors(const char *what, const struct errors *errors, double m
         fail_msg("%s: at most %.3f and %.3f", what, mean_max, worst_max);
 }
 
+/* ---- the plan that it would choose ---- */
+
+/* Plans of one op at one shape, out of its whole space. */
+struct race {
+    const struct entry *entries, *of; /* the first of them */
+    size_t count;
+};
+
+static bool takes_part(const struct race *race, size_t i)
+{
+    const struct entry *e = &race->entries[i];
+    return str_equal(e->spec, race->of->spec) && (str_equal(e->results, STR_LIT("sample.jsonl")) ||
+                                                  str_equal(e->results, STR_LIT("chosen.jsonl")));
+}
+
+/* Measured time of the plan with the least predicted over the least measured. */
+static double regret_of(const struct race *race, size_t *plans)
+{
+    const struct entry *pick = NULL, *best = NULL;
+    *plans = 0;
+    for (size_t i = 0; i < race->count; i++) {
+        const struct entry *e = &race->entries[i];
+        if (!takes_part(race, i))
+            continue;
+        if (pick == NULL || e->predicted_s < pick->predicted_s)
+            pick = e;
+        if (best == NULL || e->measured_s < best->measured_s)
+            best = e;
+        ++*plans;
+    }
+    return *plans == 0 ? 1 : pick->measured_s / best->measured_s;
+}
+
+/* Kendall's tau: pairs in the order that was measured less those that are not, over all. */
+static double agreement_of(const struct race *race)
+{
+    double pairs = 0, sum = 0;
+    for (size_t i = 0; i < race->count; i++)
+        for (size_t j = 0; j < i && takes_part(race, i); j++) {
+            if (!takes_part(race, j))
+                continue;
+            const struct entry *a = &race->entries[i], *b = &race->entries[j];
+            double order = (a->predicted_s - b->predicted_s) * (a->measured_s - b->measured_s);
+            sum += (order > 0) - (order < 0);
+            pairs++;
+        }
+    return pairs > 0 ? sum / pairs : 1;
+}
+
+static bool is_first(const struct race *race)
+{
+    for (const struct entry *e = race->entries; e < race->of; e++)
+        if (str_equal(e->spec, race->of->spec) && takes_part(race, (size_t)(e - race->entries)))
+            return false;
+    return takes_part(race, (size_t)(race->of - race->entries));
+}
+
+struct choices {
+    double log_regrets, worst, agreements;
+    size_t races;
+};
+
+static void run_race(const struct race *race, struct choices *all)
+{
+    size_t plans;
+    double regret = regret_of(race, &plans), agreement = agreement_of(race);
+    if (!is_first(race) || plans < RACE_PLANS_MIN)
+        return;
+    all->log_regrets += log(regret);
+    all->worst = fmax(all->worst, regret);
+    all->agreements += agreement;
+    all->races++;
+    if (show)
+        print_message("%-34.*s %2zu plans: regret %.3f, rank correlation %.2f\n",
+                      STR_ARG(race->of->spec), plans, regret, agreement);
+}
+
+static void check_choices(const char *what, const struct choices *all, double regret_max,
+                          double worst_max, double least)
+{
+    assert_true(all->races > 0);
+    double regret = exp(all->log_regrets / (double)all->races);
+    double agreement = all->agreements / (double)all->races;
+    print_message("%-8s %zu ops: mean regret %.3f, worst %.3f, mean rank correlation %.2f\n", what,
+                  all->races, regret, all->worst, agreement);
+    if (!(regret <= regret_max && all->worst <= worst_max && agreement >= least))
+        fail_msg("%s: at most %.3f and %.3f, at least %.2f", what, regret_max, worst_max, least);
+}
+
+static void check_races(const struct entry *entries, size_t count)
+{
+    struct choices all[2] = {{0, 0, 0, 0}, {0, 0, 0, 0}}; /* held out, fitted */
+    for (size_t i = 0; i < count; i++) {
+        const struct race race = {entries, &entries[i], count};
+        run_race(&race, &all[is_fitted(&entries[i])]);
+    }
+    check_choices("held out", &all[false], held_out_regret_max, regret_worst_max, agreement_min);
+    check_choices("fitted", &all[true], fitted_regret_max, regret_worst_max, agreement_min);
+}
+
 static size_t read_entries(struct arena *arena, struct entry *entries)
 {
     struct err err = {0};
@@ -186,10 +316,11 @@ static void test_table(void **state UNUSED)
     assert_ok(machine_find(&arena, "kernels/machines", "h200-sxm", &h200, &err));
     size_t count = read_entries(&arena, entries);
     for (size_t i = 0; i < count; i++) {
-        const struct entry *entry = &entries[i];
+        struct entry *entry = &entries[i];
         struct plan_cost cost;
         bool fit = is_fitted(entry);
         cost_plan(&arena, entry->plan, entry->bound, h200, &cost);
+        entry->predicted_s = cost.seconds;
         double error = log(cost.seconds / entry->measured_s);
         add_error(&errors[fit], error);
         if (!show)
@@ -199,9 +330,9 @@ static void test_table(void **state UNUSED)
                       cost.seconds * 1e6, entry->measured_s * 1e6, error);
         show_terms(entry, &cost);
     }
-    assert_int_equal(errors[true].count, COUNT_OF(fitted));
     check_errors("held out", &errors[false], held_out_mean_max, held_out_worst_max);
     check_errors("fitted", &errors[true], fitted_mean_max, fitted_worst_max);
+    check_races(entries, count);
     arena_release(&arena);
 }
 
