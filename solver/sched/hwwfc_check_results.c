@@ -25,7 +25,9 @@ static bool load(struct checker *c, struct str name, const struct hwwfc_spec *sp
     out->spec = spec;
     out->weight = hwwfc_weight(spec->sram_bytes);
     if (out->json == NULL)
-        return json_fail(at, err, "there is no workload %.*s", STR_ARG(name));
+        return json_fail(
+            at, err, "there is no workload \"%.*s\"; it has to be in the document's \"workloads\"",
+            STR_ARG(name));
     return hwwfc_case_parse(c->scratch, c->document, out->json, spec, &out->problem, err) &&
            hwwfc_scores(c->scratch, &out->problem, &out->scores, err);
 }

@@ -33,6 +33,18 @@ echo '{"fuzz":[{"tile_set":"default"}]}' >"$scratch/malformed.json"
 check "$scratch/malformed.json" 2
 grep -q 'fuzz\[0\]: "spec" is missing' "$scratch/out" || bad 'the place is not named'
 check "$scratch/absent.json" 2
+echo '{"scores":{"toy_gpu":{}}}' >"$scratch/no-specs.json"
+check "$scratch/no-specs.json" 2
+grep -q 'there is no spec "toy_gpu"; it has to be in' "$scratch/out" || bad 'no remedy'
+echo '{}' >"$scratch/empty.json"
+check "$scratch/empty.json" 2
+
+# Options that do not go together are refused, not ignored.
+for options in "--check tests/fuzz/corpus/hwwfc/fuzz.json --covers" --brief \
+    "--check tests/fuzz/corpus/hwwfc/fuzz.json --random 3" "--brief --random 3"; do
+    "$PROGRAM" bench-solver $options >"$scratch/out" 2>&1
+    [ $? -eq 2 ] || bad "bench-solver $options is not refused"
+done
 
 # Random graphs: the same ones each time, so what is proven and found is; times are not.
 random() {
