@@ -171,6 +171,20 @@ static void tiles_text(struct buf *out, const struct plan_region *region, const 
         buf_printf(out, " %s, ", word);
 }
 
+/* How a block of a chain comes by a row of scores that it does not take in one step. */
+static void scores_text(struct buf *out, const struct plan_region *region,
+                        const struct footprint *footprint)
+{
+    if (footprint->passes > 1)
+        buf_text(out, "scores made twice, ");
+    if (footprint->held == 0)
+        return;
+    for (size_t i = 0; i < region->tile_count; i++)
+        if (region->tiles[i].step > 0 && region->tiles[i].step < region->tiles[i].block)
+            buf_printf(out, "scores held, %.*s in steps of %lld, ", STR_ARG(region->tiles[i].index),
+                       (long long)region->tiles[i].step);
+}
+
 static void tile_text(struct buf *out, const struct plan_region *region)
 {
     bool async = false, ahead = false;
@@ -214,6 +228,8 @@ struct str region_summary(struct arena *arena, const struct plan_region *region,
                    (long long)footprint.items);
     if (region->split > 1)
         buf_printf(&text, "sums over %lld blocks, ", (long long)region->split);
+    if (known && footprint.kind == FOOTPRINT_CHAIN)
+        scores_text(&text, region, &footprint);
     buf_printf(&text, "%lld threads",
                (long long)(region->threads[0] * region->threads[1] * region->threads[2]));
     if (region->vector > 1)

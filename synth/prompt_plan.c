@@ -73,9 +73,29 @@ static void sizes_text(struct buf *out, const struct plan_region *region)
                       "region before wrote last is read while L2 still holds it\n");
 }
 
-static void region_text(struct buf *out, const struct op *op, const struct plan *plan, size_t r)
+/* Of a chain: where results that other statements reduce are, for they are never stored. */
+static void chain_text(struct buf *out, const struct bound_op *target,
+                       const struct plan_region *region)
+{
+    struct footprint f;
+    const char *why;
+    if (!footprint_of(out->arena, region, target, &f, &why) || f.kind != FOOTPRINT_CHAIN)
+        return;
+    buf_text(out, "  - chain: a block owns rows and goes along the index that reductions read the "
+                  "product by; its results are never stored, steps are merged into what a row "
+                  "keeps");
+    if (f.passes > 1)
+        buf_text(out, "; a second pass makes them again for what is written along that index");
+    if (f.held > 0)
+        buf_text(out, "; they stay in shared memory until their row is finished");
+    buf_char(out, '\n');
+}
+
+static void region_text(struct buf *out, const struct bound_op *target, const struct plan *plan,
+                        size_t r)
 {
     const struct plan_region *region = &plan->regions[r];
+    const struct op *op = target->op;
     buf_printf(out, "- Region %zu:", r);
     for (size_t s = 0; s < region->stmt_count; s++) {
         buf_text(out, s > 0 ? "; `" : " `");
@@ -89,6 +109,7 @@ static void region_text(struct buf *out, const struct op *op, const struct plan 
     tiles_text(out, region);
     stages_text(out, region);
     sizes_text(out, region);
+    chain_text(out, target, region);
     for (size_t e = 0; e < plan->edge_count; e++)
         if (plan->edges[e].from == r) {
             buf_text(out, "  - ");
@@ -128,5 +149,5 @@ void plan_text(struct buf *out, const struct prompt_input *in, size_t regions)
     buf_text(out, "Follow it; sizes may differ where the code's own limits ask for that.\n");
     demands_text(out, in->plan);
     for (size_t r = 0; r < regions && r < in->plan->region_count; r++)
-        region_text(out, in->target->op, in->plan, r);
+        region_text(out, in->target, in->plan, r);
 }

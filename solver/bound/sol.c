@@ -183,13 +183,46 @@ static double needed_flops(const struct bound_op *bound, size_t s, struct op_cou
     return (double)count.flops * fmin(1, (double)widest.elements / iterations);
 }
 
+struct reading {
+    size_t tensor;
+    int64_t count;
+};
+
+static void count_readings(void *context, const struct expr *expr)
+{
+    struct reading *reading = context;
+    reading->count += expr->op == EXPR_READ && expr->tensor == reading->tensor;
+}
+
+/*
+ * By statement, the part of its results that is needed: all of an output; of what lies between, as
+ * much as the statement reads that reads most of it, each iteration as many elements as its text
+ * names.  Reductions that end where an index of their row says leave out the rest.
+ */
+static void find_needed(const struct bound_op *bound, double parts[OP_STATEMENTS_MAX])
+{
+    const struct op *op = bound->op;
+    for (size_t s = op->stmt_count; s-- > 0;) {
+        const size_t target = op->stmts[s].target;
+        const bool apart = op->stmts[s].seq == OP_NONE && op->tensors[target].temporary;
+        parts[s] = apart ? 0 : 1;
+        for (size_t r = s + 1; r < op->stmt_count && parts[s] < 1; r++) {
+            struct reading reading = {target, 0};
+            stmt_walk(op, &op->stmts[r], count_readings, &reading);
+            const double elements =
+                parts[r] * (double)op_iterations(bound, r) * (double)reading.count;
+            parts[s] = fmin(1, fmax(parts[s], elements / (double)bound->tensors[target].count));
+        }
+    }
+}
+
 static void add_stmt(const struct bound_op *bound, const struct machine *machine, int track,
-                     size_t s, struct totals *totals)
+                     size_t s, double part, struct totals *totals)
 {
     const struct stmt *stmt = &bound->op->stmts[s];
     struct op_count count = op_count_stmt(bound, s);
-    double macs = 2 * (double)count.macs;
-    double flops = needed_flops(bound, s, count);
+    double macs = 2 * part * (double)count.macs;
+    double flops = part * needed_flops(bound, s, count);
     totals->flops += flops;
     totals->other_flops += flops - macs;
     if (count.macs == 0)
@@ -224,8 +257,10 @@ bool sol_of(const struct bound_op *bound, const struct track *track, const struc
     enum compute compute = (track == NULL ? &bound->op->tracks[0] : track)->compute;
     int need = bits_of_compute(compute);
     struct totals totals = {.dearest = {0, MACHINE_RATE_F32, 1}};
+    double parts[OP_STATEMENTS_MAX];
+    find_needed(bound, parts);
     for (size_t s = 0; s < bound->op->stmt_count; s++)
-        add_stmt(bound, machine, need, s, &totals);
+        add_stmt(bound, machine, need, s, parts[s], &totals);
     double core = core_rate(machine, need);
     if (totals.missing || (core <= 0 && totals.other_flops > 0))
         return err_raise(err, ERR_UNSUPPORTED, "%.*s has no rate for the track %s",

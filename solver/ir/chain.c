@@ -8,7 +8,8 @@
  *   scaled   a score or weight times or over a value of its row, which comes out of sums
  *   row      a value of the row: right once the index has been gone along
  *   result   of the second product, and maps on it
- * Sums over the index take scores, weights and scaled ones; other reductions take scores.
+ * Sums over the index take scores, weights and scaled ones; other reductions take scores.  All may
+ * end at the same place, where a row says (a triangular mask).
  *
  * Invariant: what gets a kind can be computed in one pass along the index with rescaling; anything
  * else is refused, as is a score that is needed outside.
@@ -41,6 +42,7 @@ struct chain_scan {
     enum score_class *of;          /* by tensor, when done */
     const struct expr **maximum;   /* by tensor: of rows, what it is the maximum of */
     size_t row_loop[OP_LOOPS_MAX]; /* of `second`, by row loop of `first` */
+    bool reached;                  /* a reduction along the shared index came by */
     const char *why;               /* why the last kind was bad */
 };
 
@@ -228,14 +230,39 @@ static enum score_class class_of(struct chain_scan *scan, const struct expr *exp
 
 /* ---- statements between and behind the products ---- */
 
+/* Reductions end where a row says, all of them at the same place: a running maximum is none of the
+ * terms beyond. */
+static bool same_reach(struct chain_scan *scan, const struct stmt *stmt)
+{
+    struct chain *c = scan->chain;
+    struct row_reach reach = {RANGE_FULL, OP_NONE, OP_NONE};
+    const size_t first = stmt == c->second ? c->second->free_count : c->outer;
+    for (size_t i = first; i < stmt->loop_count; i++) {
+        const struct loop *loop = &stmt->loops[i];
+        size_t row = stmt == c->second ? 0 : loop->bound_loop;
+        if (loop->bound == RANGE_FULL)
+            continue;
+        while (stmt == c->second && row < c->outer && scan->row_loop[row] != loop->bound_loop)
+            row++;
+        if (reach.bound != RANGE_FULL || row >= c->outer)
+            return false;
+        reach = (struct row_reach){loop->bound, c->outer + i - first, row};
+    }
+    if (!scan->reached)
+        c->reach = reach;
+    scan->reached = true;
+    return reach_equal(c->reach, reach);
+}
+
 static enum score_class class_of_reduction(struct chain_scan *scan, const struct stmt *stmt)
 {
     const struct chain *c = scan->chain;
-    if (!plain_reduction(stmt) || stmt->free_count != c->outer ||
-        stmt->loop_count != c->outer + c->inner ||
+    if (stmt->free_count != c->outer || stmt->loop_count != c->outer + c->inner ||
         !same_extents(stmt->loops, c->first->loops, stmt->loop_count))
         return bad(scan, "its reduction goes along another index "
                          "than the second product's");
+    if (!same_reach(scan, stmt))
+        return bad(scan, "it ends along the shared index where the other reductions do not");
     enum score_class kind = class_of(scan, stmt->value, false);
     if (kind == CLASS_BAD)
         return kind;
@@ -298,7 +325,10 @@ static bool class_statements(struct chain_scan *scan, const char **why)
         else if (stmt == c->first)
             kind = CLASS_SCORE;
         else if (stmt == c->second)
-            kind = CLASS_RESULT;
+            kind = same_reach(scan, stmt)
+                       ? CLASS_RESULT
+                       : bad(scan, "it ends along the shared index where the other reductions do "
+                                   "not");
         else
             kind = stmt->reduce != REDUCE_NONE ? class_of_reduction(scan, stmt)
                                                : class_of_map(scan, stmt);
@@ -325,7 +355,7 @@ static bool find_second(struct chain_scan *scan, const struct expr **weight)
         const struct stmt *stmt = &c->op->stmts[c->stmts[i]];
         struct tile tile;
         const char *why;
-        if (!tile_recognise(scan->arena, c->op, &c->stmts[i], 1, &tile, &why))
+        if (!product_recognise(scan->arena, c->op, &c->stmts[i], 1, &tile, &why))
             continue;
         bool a = reads_produced(scan->produced, tile.a), b = reads_produced(scan->produced, tile.b);
         if (a == b)

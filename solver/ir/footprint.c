@@ -426,8 +426,8 @@ bool region_realisable(const struct plan_region *region, const char **why)
     if (region->split > 1 || region->depth > 1 || region->mma[0] > 0 || region->stage_count > 0 ||
         region_uses(region, PRIMITIVE_TENSOR_CORE_TILE))
         return false;
-    *why = "a chain of two products in one kernel: the realiser writes each product as a region of "
-           "its own";
+    *why = "a chain of two products, or of one and its row statistics, in one kernel: the realiser "
+           "writes each product as a region of its own";
     if (region_uses(region, PRIMITIVE_TILE_STAGING) &&
         region_uses(region, PRIMITIVE_STREAMING_ACCUMULATION))
         return false;

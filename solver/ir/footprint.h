@@ -8,8 +8,8 @@
  * What the kernel of a planned region is at a shape: the quantities that limits compare and costs
  * add up.  It says of plans what synth's realiser does with them, without the text:
  *
- *   tile-staging and streaming          chain: two products, row statistics between them; no kernel
- *                                       of the realiser's
+ *   tile-staging and streaming          chain: two products, row statistics between them, or one
+ *                                       product and its row statistics; no kernel of the realiser's
  *   register- or tensor-core tile      tile: a float sum of products and what follows on it
  *   warp- or block-cooperative summary  rows: reductions over inner loops, shared by threads
  *   vector-access alone                 maps over the same elements
@@ -68,8 +68,11 @@ struct footprint {
         int64_t align;      /* bytes */
     } factor[2];            /* over M and K, over N and K */
 
-    /* chain; as of a tile over rows and the shared index, K whole (with mma: 16 x 8 a warp) */
-    int64_t columns; /* of the second product, whole in a block */
+    /* chain; as of a tile over rows and the shared index (with mma: 16 x 8 a warp).  Two products:
+     * K whole.  One: K whole, or a block goes along it in every step; passes: of the scores. */
+    int64_t columns; /* of the second product, whole in a block; 0: there is none */
+    int64_t held;    /* bytes of a block's scores that lie in shared memory until their row ends */
+    int64_t steps;   /* along the shared index, of all blocks down the rows, in one pass */
     int64_t rest;    /* iterations that threads, warps or instructions leave over */
     bool online;
 

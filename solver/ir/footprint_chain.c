@@ -16,14 +16,7 @@
 #include "solver/ir/footprint_int.h"
 #include "solver/ir/region.h"
 
-enum {
-    WARP = 32,
-    PAD_BYTES = 16, /* beside each row of a tile */
-    MMA_ROWS = 16,
-    MMA_COLUMNS = 8,
-    /* TUNING: guessed: addresses, indices and loop state beside what is named below. */
-    CHAIN_REGISTERS = 40
-};
+enum { WARP = 32 };
 
 static int64_t extent_of(const struct bound_op *bound, const struct chain *chain,
                          enum chain_group group)
@@ -78,8 +71,8 @@ static bool chain_sides(const struct plan_region *region, const struct bound_op 
     out->block[SIDE_M] = rows->block;
     out->block[SIDE_N] = steps->step;
     out->block[SIDE_K] = out->extent[SIDE_K];
-    out->thread[SIDE_M] = out->mma ? MMA_ROWS : rows->thread;
-    out->thread[SIDE_N] = out->mma ? MMA_COLUMNS : steps->thread;
+    out->thread[SIDE_M] = out->mma ? CHAIN_MMA_ROWS : rows->thread;
+    out->thread[SIDE_N] = out->mma ? CHAIN_MMA_COLUMNS : steps->thread;
     return true;
 }
 
@@ -90,8 +83,8 @@ static void chain_threads(const struct plan_region *region, struct footprint *ou
     int64_t sharing = num_ceil_div(out->block[SIDE_N], n);
     out->rest = out->block[SIDE_M] % m + out->block[SIDE_N] % n;
     if (out->mma) {
-        out->threads = WARP * num_ceil_div(out->block[SIDE_M], MMA_ROWS);
-        out->rest += out->block[SIDE_K] % region->mma[2] + out->columns % MMA_COLUMNS +
+        out->threads = WARP * num_ceil_div(out->block[SIDE_M], CHAIN_MMA_ROWS);
+        out->rest += out->block[SIDE_K] % region->mma[2] + out->columns % CHAIN_MMA_COLUMNS +
                      out->block[SIDE_N] % region->mma[2];
         out->registers = CHAIN_REGISTERS + (out->block[SIDE_N] + out->columns) / 2 + 16;
         return;
@@ -105,7 +98,7 @@ static void chain_threads(const struct plan_region *region, struct footprint *ou
 
 static int64_t chain_shared(const struct plan_region *region, const struct footprint *out)
 {
-    int64_t word = out->element_bytes, pad = PAD_BYTES / word;
+    int64_t word = out->element_bytes, pad = CHAIN_PAD_BYTES / word;
     int64_t rows = footprint_times(out->block[SIDE_M], out->block[SIDE_K] + pad);
     int64_t steps =
         footprint_times(out->block[SIDE_N], out->block[SIDE_K] + out->columns + 2 * pad);
@@ -118,26 +111,96 @@ static int64_t chain_shared(const struct plan_region *region, const struct footp
     return num_mul(words, word, &all) ? all : INT64_MAX;
 }
 
+/* Along the index, of the rows first .. last: terms that lie outside of all of them, at its start
+ * and at its end. */
+static void outside(struct row_reach reach, int64_t first, int64_t last, int64_t *before,
+                    int64_t *end)
+{
+    switch (reach.bound) {
+    case RANGE_FULL:
+        return;
+    case RANGE_LT:
+        *end = last;
+        return;
+    case RANGE_LE:
+        *end = last + 1;
+        return;
+    case RANGE_GT:
+        *before = first + 1;
+        return;
+    case RANGE_GE:
+        *before = first;
+        return;
+    }
+}
+
+int64_t chain_steps(const struct footprint *f, struct row_reach reach)
+{
+    int64_t n = f->extent[SIDE_N], step = f->block[SIDE_N], total = 0;
+    int64_t down = num_ceil_div(f->extent[SIDE_M], f->block[SIDE_M]);
+    if (reach.bound == RANGE_FULL)
+        return footprint_times(down, num_ceil_div(n, step));
+    for (int64_t b = 0; b < down; b++) {
+        int64_t first = b * f->block[SIDE_M], last = first + f->block[SIDE_M] - 1;
+        int64_t before = 0, end = n;
+        outside(reach, first, last < f->extent[SIDE_M] ? last : f->extent[SIDE_M] - 1, &before,
+                &end);
+        end = end < n ? end : n;
+        total += before < end ? num_ceil_div(end, step) - before / step : 0;
+    }
+    return total;
+}
+
+/* Blocks of rows one after the other are what the bound is of. */
+static struct row_reach own_reach(const struct chain *chain)
+{
+    bool single = chain->loop_count[CHAIN_M] == 1 && chain->inner == 1;
+    if (single && chain->loops[CHAIN_M][0] == chain->reach.row)
+        return chain->reach;
+    return (struct row_reach){RANGE_FULL, OP_NONE, OP_NONE};
+}
+
+static bool is_narrow(const struct plan_region *region)
+{
+    return region->precision == COMPUTE_F16 || region->precision == COMPUTE_BF16;
+}
+
+int64_t chain_element_bytes(const struct stmt *product, const struct plan_region *region)
+{
+    return product->value->dtype == DTYPE_F64 ? 8 : region->mma[0] > 0 && is_narrow(region) ? 2 : 4;
+}
+
+static bool tensor_cores_fit(const struct plan_region *region, const char **why)
+{
+    *why = "one product of tensor cores does not reach the accuracy of its track";
+    return region->mma[0] == 0 || is_narrow(region) || region->precision == COMPUTE_TF32;
+}
+
 bool chain_footprint(struct arena *arena, const struct plan_region *region,
                      const struct bound_op *bound, struct footprint *out, const char **why)
 {
     struct chain chain;
-    bool narrow = region->precision == COMPUTE_F16 || region->precision == COMPUTE_BF16;
-    if (!chain_recognise(arena, bound->op, region->stmts, region->stmt_count, &chain, why))
+    struct scores scores;
+    const char *why_scores;
+    bool is_chain =
+        chain_recognise(arena, bound->op, region->stmts, region->stmt_count, &chain, why);
+    if (!is_chain && !scores_recognise(arena, bound->op, region->stmts, region->stmt_count, &scores,
+                                       chain.second == NULL ? why : &why_scores))
         return false;
     out->kind = FOOTPRINT_CHAIN;
     out->mma = region->mma[0] > 0;
-    out->online = chain.online;
     out->depth = region->depth;
-    if (out->mma && !narrow && region->precision != COMPUTE_TF32) {
-        *why = "one product of tensor cores does not reach the accuracy of its track";
+    out->vector = out->items = out->passes = out->kernels = 1;
+    if (!tensor_cores_fit(region, why))
         return false;
-    }
+    if (!is_chain)
+        return scores_footprint(&scores, region, bound, out, why);
+    out->online = chain.online;
     if (!chain_sides(region, bound, &chain, out, why))
         return false;
-    out->element_bytes = chain.first->value->dtype == DTYPE_F64 ? 8 : out->mma && narrow ? 2 : 4;
-    out->vector = out->items = out->passes = out->kernels = 1;
+    out->element_bytes = chain_element_bytes(chain.first, region);
     chain_threads(region, out);
+    out->steps = chain_steps(out, own_reach(&chain));
     out->shared_bytes = chain_shared(region, out);
     out->blocks = footprint_times(out->extent[SIDE_BATCH],
                                   num_ceil_div(out->extent[SIDE_M], out->block[SIDE_M]));

@@ -294,12 +294,28 @@ static bool epilogue_fits(struct arena *arena, const struct tile *tile, const ch
     return true;
 }
 
+bool reach_equal(struct row_reach a, struct row_reach b)
+{
+    return a.bound == b.bound && a.along == b.along && a.row == b.row;
+}
+
 bool tile_recognise(struct arena *arena, const struct op *op, const size_t *stmts, size_t count,
                     struct tile *tile, const char **why)
 {
     const struct stmt *stmt = &op->stmts[stmts[0]];
+    if (plain_reduction(stmt))
+        return product_recognise(arena, op, stmts, count, tile, why);
     *tile = (struct tile){.op = op, .stmts = stmts, .count = count, .contraction = stmt};
-    if (stmt->seq != OP_NONE || stmt->reduce != REDUCE_SUM || !plain_reduction(stmt) ||
+    *why = "it is no float sum of products";
+    return false;
+}
+
+bool product_recognise(struct arena *arena, const struct op *op, const size_t *stmts, size_t count,
+                       struct tile *tile, const char **why)
+{
+    const struct stmt *stmt = &op->stmts[stmts[0]];
+    *tile = (struct tile){.op = op, .stmts = stmts, .count = count, .contraction = stmt};
+    if (stmt->seq != OP_NONE || stmt->reduce != REDUCE_SUM || stmt->scatter != NULL ||
         stmt->value->op != EXPR_MUL || !dtype_is_float(stmt->value->dtype)) {
         *why = "it is no float sum of products";
         return false;

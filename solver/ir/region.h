@@ -54,6 +54,13 @@ bool tile_recognise(struct arena *arena, const struct op *op, const size_t *stmt
 const struct formula *tile_extent(struct arena *arena, const struct tile *tile,
                                   enum tile_group group);
 
+/* Where reductions end along an index: nowhere before its end, or where a loop of their row says.
+ * Loops are the product's; OP_NONE when RANGE_FULL. */
+struct row_reach {
+    enum range_bound bound;
+    size_t along, row;
+};
+
 /* ---- chains: a sum of products, statistics along one of its indices, a second one over it ---- */
 
 /*
@@ -78,14 +85,45 @@ struct chain {
     const struct expr *value;       /* factor of `second` over N and columns */
     size_t loops[CHAIN_GROUPS][OP_LOOPS_MAX]; /* of `first`; COLUMNS: of `second` */
     size_t loop_count[CHAIN_GROUPS];
-    bool online;        /* weights follow a running maximum */
-    const bool *stored; /* by tensor */
+    bool online;            /* weights follow a running maximum */
+    struct row_reach reach; /* of all reductions along the shared index */
+    const bool *stored;     /* by tensor */
 };
 /* False with the reason in *why: which statement no block can do with running states. */
 bool chain_recognise(struct arena *arena, const struct op *op, const size_t *stmts, size_t count,
                      struct chain *chain, const char **why);
 const struct formula *chain_extent(struct arena *arena, const struct chain *chain,
                                    enum chain_group group);
+
+/* ---- scores: a sum of products, and statistics along one of its sides ---- */
+
+/*
+ * A chain without its second product: results over rows and a shared index are read row-wise, by
+ * maps and by reductions whose steps can be merged, and never stored themselves.  A block that owns
+ * rows goes along the index in steps and keeps the statistics of each row.  What is stored along
+ * the index needs the finished row: then the block holds its scores, or makes them a second time.
+ */
+struct scores {
+    const struct op *op;
+    const size_t *stmts;
+    size_t count;
+    const struct stmt *product;
+    const struct expr *factors[2];           /* over rows and K, over the shared index and K */
+    size_t loops[TILE_GROUPS][OP_LOOPS_MAX]; /* of `product`; M: rows, N: the shared index */
+    size_t loop_count[TILE_GROUPS];
+    size_t states;          /* numbers that a row keeps from step to step */
+    bool online;            /* weights follow a running maximum */
+    bool moments;           /* sums of squares of differences, merged with means */
+    bool again;             /* something along the index is stored */
+    struct row_reach reach; /* of all reductions, when nothing else needs a score; else full */
+    const bool *stored;     /* by tensor */
+};
+/* False with the reason in *why: which statement no merging of steps gives; `product` is NULL when
+ * it is that there is none. */
+bool scores_recognise(struct arena *arena, const struct op *op, const size_t *stmts, size_t count,
+                      struct scores *scores, const char **why);
+const struct formula *scores_extent(struct arena *arena, const struct scores *scores,
+                                    enum tile_group group);
 
 /* By tensor: written by one of the statements, and read outside them or a declared output. */
 const bool *region_stored(struct arena *arena, const struct op *op, const size_t *stmts,

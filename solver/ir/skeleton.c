@@ -22,7 +22,7 @@
 
 enum {
     REGION_STMTS_MAX = 16,
-    REGION_PRIMITIVES_MAX = 6,
+    REGION_PRIMITIVES_MAX = 8,
     ROW_LENGTH_MIN = 32,    /* TUNING: below, a warp's lanes idle; guessed, not measured */
     ROW_WARP_MAX = 256,     /* TUNING: longest row for one warp; guessed, not measured */
     ROW_ITEMS_MAX = 16,     /* TUNING: elements of one array a thread holds; guessed */
@@ -273,6 +273,16 @@ static void add_chain_tiles(const struct planner *planner, struct draft *draft,
     }
 }
 
+static const struct formula *whole_guard(const struct planner *planner, const struct formula *guard,
+                                         const struct formula *extent)
+{
+    const struct formula *whole = formula_int(planner->arena, evaluate(planner, extent));
+    if (extent->op == FORMULA_INT)
+        return guard;
+    return formula_and(planner->arena, guard,
+                       formula_binary(planner->arena, FORMULA_LE, extent, whole));
+}
+
 /* What a block has whole, at other shapes: no more than it was planned for. */
 static const struct formula *chain_guard(const struct planner *planner, const struct chain *chain)
 {
@@ -281,10 +291,7 @@ static const struct formula *chain_guard(const struct planner *planner, const st
         const struct stmt *stmt = group == CHAIN_COLUMNS ? chain->second : chain->first;
         for (size_t i = 0; i < chain->loop_count[group]; i++) {
             const struct formula *extent = stmt->loops[chain->loops[group][i]].extent;
-            const struct formula *whole = formula_int(planner->arena, evaluate(planner, extent));
-            if (extent->op != FORMULA_INT)
-                guard = formula_and(planner->arena, guard,
-                                    formula_binary(planner->arena, FORMULA_LE, extent, whole));
+            guard = whole_guard(planner, guard, extent);
         }
     }
     return guard;
@@ -310,6 +317,84 @@ static void plan_chain(struct planner *planner, const struct chain *chain)
     add_chain_tiles(planner, &draft, chain, CHAIN_K, 1);
     add_chain_tiles(planner, &draft, chain, CHAIN_COLUMNS, 1);
     add_region(planner, &draft, chain->stmts, chain->count);
+}
+
+/* ---- scores ---- */
+
+enum { SCORES_STEP = 64, SCORES_STAGE = 32 };
+
+/* What a block has whole of them, each the better at some shapes; else it goes along in steps. */
+struct scores_mode {
+    bool index, sum; /* the shared index, K */
+};
+
+static bool is_whole_group(struct scores_mode mode, enum tile_group group)
+{
+    return group == TILE_N ? mode.index : group == TILE_K && mode.sum;
+}
+
+static void add_scores_tiles(const struct planner *planner, struct draft *draft,
+                             const struct scores *scores, struct scores_mode mode)
+{
+    static const int64_t sides[] = {1, SCORES_STEP, SCORES_STEP, SCORES_STAGE};
+    for (enum tile_group group = TILE_BATCH; group <= TILE_K; group++)
+        for (size_t i = 0; i < scores->loop_count[group]; i++) {
+            const struct loop *loop = &scores->product->loops[scores->loops[group][i]];
+            const bool last = i + 1 == scores->loop_count[group] && group != TILE_BATCH;
+            const bool whole = is_whole_group(mode, group);
+            const int64_t extent = evaluate(planner, loop->extent);
+            const int64_t block = whole ? extent : last ? sides[group] : 1;
+            add_tile(draft, (struct plan_tile){.index = loop->name,
+                                               .block = block,
+                                               .thread = last && group != TILE_K ? 4 : 1,
+                                               .step = !last || group == TILE_M ? 0
+                                                       : group == TILE_N        ? SCORES_STEP
+                                                                                : block});
+        }
+}
+
+static const struct formula *scores_guard(const struct planner *planner,
+                                          const struct scores *scores, struct scores_mode mode)
+{
+    const struct formula *guard = formula_int(planner->arena, 1);
+    for (enum tile_group group = TILE_N; group <= TILE_K; group++)
+        for (size_t i = 0; i < scores->loop_count[group]; i++) {
+            const struct formula *extent = scores->product->loops[scores->loops[group][i]].extent;
+            if (is_whole_group(mode, group))
+                guard = whole_guard(planner, guard, extent);
+        }
+    return guard;
+}
+
+static const struct formula *plan_scores(struct planner *planner, const struct scores *scores,
+                                         struct scores_mode mode)
+{
+    struct draft draft = {.region = {.depth = 1, .split = 1}};
+    draft.region.threads[0] = SCORES_STEP / 4 * (SCORES_STEP / 4);
+    draft.region.vector = 1;
+    add_primitive(&draft, PRIMITIVE_TILE_STAGING);
+    add_primitive(&draft, PRIMITIVE_SHARED_RESIDENCY);
+    add_primitive(&draft, PRIMITIVE_STREAMING_ACCUMULATION);
+    if (scores->online || scores->moments)
+        add_primitive(&draft, PRIMITIVE_ONLINE_STATE);
+    if (scores->again && !mode.index)
+        add_primitive(&draft, PRIMITIVE_REMATERIALISATION);
+    add_primitive(&draft, PRIMITIVE_REGISTER_TILE);
+    add_scores_tiles(planner, &draft, scores, mode);
+    add_region(planner, &draft, scores->stmts, scores->count);
+    return scores_guard(planner, scores, mode);
+}
+
+/* Whole or in steps: but for a mode that is another one here, as K of one step is whole, or that
+ * nothing asks for. */
+static bool mode_differs(const struct planner *planner, const struct scores *scores,
+                         struct scores_mode mode)
+{
+    const int64_t n = evaluate(planner, scores_extent(planner->arena, scores, TILE_N));
+    const int64_t k = evaluate(planner, scores_extent(planner->arena, scores, TILE_K));
+    if (!mode.sum && k <= SCORES_STAGE)
+        return false;
+    return mode.index ? scores->again : !scores->again || n > SCORES_STEP;
 }
 
 /* ---- groups ---- */
@@ -515,6 +600,39 @@ static bool is_whole(const struct op *op, const size_t *stmts, size_t count)
                           : stmts[0] == op->seqs[seq].first && count == op->seqs[seq].count;
 }
 
+/* Chains: of two products, else of one and what it says of its rows.  With no kind, *why is set
+ * only where there is a product that something follows. */
+static void plan_chains(struct planner *planner, const size_t *stmts, size_t count,
+                        const struct formula **guards, const char **why)
+{
+    struct chain chain;
+    struct scores scores;
+    const char *why_chain, *why_scores;
+    if (chain_recognise(planner->arena, planner->op, stmts, count, &chain, &why_chain)) {
+        if (evaluate(planner, chain_extent(planner->arena, &chain, CHAIN_M)) >= TILE_SIDE_MIN &&
+            evaluate(planner, chain_extent(planner->arena, &chain, CHAIN_N)) >= TILE_SIDE_MIN) {
+            plan_chain(planner, &chain);
+            guards[0] = chain_guard(planner, &chain);
+        }
+        return;
+    }
+    if (!scores_recognise(planner->arena, planner->op, stmts, count, &scores, &why_scores)) {
+        if (count > 1 && scores.product != NULL)
+            *why = chain.second != NULL ? why_chain : why_scores;
+        return;
+    }
+    if (evaluate(planner, scores_extent(planner->arena, &scores, TILE_M)) < TILE_SIDE_MIN ||
+        evaluate(planner, scores_extent(planner->arena, &scores, TILE_N)) < TILE_SIDE_MIN)
+        return;
+    for (int i = 0; i < 4; i++) {
+        const struct scores_mode mode = {.index = i / 2 == 1, .sum = i % 2 == 1};
+        if (mode_differs(planner, &scores, mode)) {
+            const size_t made = planner->region_count;
+            guards[made] = plan_scores(planner, &scores, mode);
+        }
+    }
+}
+
 size_t region_skeletons(struct arena *arena, const struct bound_op *target,
                         const struct track *track, const struct skeleton_limits *limits,
                         const size_t *stmts, size_t count,
@@ -524,13 +642,9 @@ size_t region_skeletons(struct arena *arena, const struct bound_op *target,
     const struct formula *guards[REGION_SKELETONS_MAX] = {NULL};
     struct tile tile;
     struct rows rows;
-    struct chain chain;
-    if (!limits->realisable && chain_recognise(arena, target->op, stmts, count, &chain, why) &&
-        evaluate(&planner, chain_extent(arena, &chain, CHAIN_M)) >= TILE_SIDE_MIN &&
-        evaluate(&planner, chain_extent(arena, &chain, CHAIN_N)) >= TILE_SIDE_MIN) {
-        plan_chain(&planner, &chain);
-        guards[0] = chain_guard(&planner, &chain);
-    }
+    const char *why_chain = NULL;
+    if (!limits->realisable)
+        plan_chains(&planner, stmts, count, guards, &why_chain);
     if (tile_recognise(arena, target->op, stmts, count, &tile, why) && tile_pays(&planner, &tile))
         plan_tile_of(&planner, &tile);
     if (rows_recognise(arena, target->op, stmts, count, &rows, why)) {
@@ -545,6 +659,8 @@ size_t region_skeletons(struct arena *arena, const struct bound_op *target,
     }
     if (is_whole(target->op, stmts, count))
         (void)plan_elements(&planner, stmts);
+    if (why_chain != NULL)
+        *why = why_chain;
     for (size_t i = 0; i < planner.region_count; i++)
         out[i] = (struct region_skeleton){planner.regions[i],
                                           guards[i] == NULL ? formula_int(arena, 1) : guards[i]};

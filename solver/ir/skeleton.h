@@ -28,8 +28,9 @@ enum { REGION_SKELETONS_MAX = 4 };
 
 /*
  * The regions that these statements (ascending) can be together, one of each kind that their loops
- * and accesses admit: chain, tile, rows or maps, elements.  0: none, *why says what the last kind
- * misses. Whether the set is convex, and what pays, is the caller's matter.
+ * and accesses admit: chain (one product and its row statistics: one for each of what a block may
+ * have whole), tile, rows or maps, elements.  0: none, *why says what the kind misses that the
+ * set comes closest to.  Whether the set is convex, and what pays, is the caller's matter.
  */
 size_t region_skeletons(struct arena *arena, const struct bound_op *target,
                         const struct track *track, const struct skeleton_limits *limits,

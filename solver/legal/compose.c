@@ -294,6 +294,63 @@ static void compose_reduced(struct analysis *a, size_t from, size_t to)
                          note_text(a, "terms are computed where they are reduced"));
 }
 
+struct pick_scan {
+    const struct stmt *from;
+    bool other; /* some read is neither at plain loops nor where data say */
+};
+
+static void scan_pick(void *context, const struct expr *expr)
+{
+    struct pick_scan *scan = context;
+    for (size_t i = 0;
+         expr->op == EXPR_READ && expr->tensor == scan->from->target && i < expr->rank; i++)
+        scan->other |= plain_loop(expr->subs[i]) == OP_NONE && !expr_reads_data(expr->subs[i]);
+}
+
+/* Some statistic, no second product, is of the statement's results, or of a map's of them. */
+static bool has_statistic(struct analysis *a, size_t from, bool through_maps)
+{
+    enum role_of_loop roles[OP_LOOPS_MAX];
+    for (size_t s = from + 1; s < a->op->stmt_count; s++) {
+        enum reading reading;
+        if (!neighbour_reading(a->op, from, s, &reading) || contraction_roles(a, s, roles))
+            continue;
+        if (a->op->stmts[s].reduce != REDUCE_NONE || (through_maps && has_statistic(a, s, false)))
+            return true;
+    }
+    return false;
+}
+
+/* A block that goes along a whole row of a product meets each of its elements, in whatever order
+ * they are read, or whichever one the data pick.  Without a statistic it goes along none:
+ * networks have many products that maps read in another order. */
+static bool meets_all(struct analysis *a, size_t from, size_t to, enum reading reading)
+{
+    enum role_of_loop roles[OP_LOOPS_MAX];
+    const struct stmt *consumer = &a->op->stmts[to];
+    struct pick_scan scan = {&a->op->stmts[from], false};
+    if (!contraction_roles(a, from, roles) ||
+        (reading == READING_GATHERED && consumer->reduce != REDUCE_NONE) ||
+        (reading == READING_CROSSED && !has_statistic(a, from, true)))
+        return false;
+    expr_walk(consumer->value, scan_pick, &scan);
+    return consumer->scatter == NULL && !scan.other;
+}
+
+static void compose_apart(struct analysis *a, size_t from, size_t to, enum reading reading)
+{
+    if (!meets_all(a, from, to, reading))
+        note_composition(a, from, to, false, note_text(a, "%s", reading_why(reading)));
+    else if (reading == READING_GATHERED)
+        note_composition(a, from, to, true,
+                         note_text(a, "if a block goes along the whole row that the data pick an "
+                                      "element of, and keeps it as it comes"));
+    else
+        note_composition(a, from, to, true,
+                         note_text(a, "if a block goes along all that is read, in another order of "
+                                      "indices"));
+}
+
 static void compose_read(struct analysis *a, size_t from, size_t to, enum reading reading)
 {
     switch (reading) {
@@ -313,9 +370,11 @@ static void compose_read(struct analysis *a, size_t from, size_t to, enum readin
         note_composition(a, from, to, true,
                          note_text(a, "steps of one block of statements stay together"));
         return;
-    case READING_WINDOW:
     case READING_CROSSED:
     case READING_GATHERED:
+        compose_apart(a, from, to, reading);
+        return;
+    case READING_WINDOW:
     case READING_APART:
         note_composition(a, from, to, false, note_text(a, "%s", reading_why(reading)));
         return;

@@ -54,42 +54,47 @@ struct builder {
 
 /* ---- choices of one region ---- */
 
-enum { KEY_WORDS = 20, TILE_WORDS = 4 };
+enum { KEY_NUMBERS = 20, TILE_NUMBERS = 3, NUMBER_BYTES = 10 };
 
-static size_t key_numbers(const struct plan_region *region, int64_t *words)
+struct key {
+    unsigned char *bytes;
+    size_t len;
+};
+
+/* Seven bits a byte: few numbers are large, and keys are compared and hashed often. */
+static void key_add(struct key *key, int64_t number)
 {
-    size_t n = 0;
-    words[n++] = region->threads[0];
-    words[n++] = region->vector;
-    words[n++] = region->depth;
-    words[n++] = region->split;
-    for (int i = 0; i < 3; i++)
-        words[n++] = region->mma[i];
-    words[n++] = (int64_t)region->precision;
-    words[n++] = (int64_t)region->layout.len;
-    words[n++] = region->reverse;
-    words[n] = 0;
-    for (size_t i = 0; i < region->primitive_count; i++)
-        words[n] |= (int64_t)1 << region->primitives[i];
-    words[++n] = (int64_t)region->stage_count;
-    return n + 1;
+    uint64_t rest = (uint64_t)number;
+    for (; rest >= 128; rest >>= 7)
+        key->bytes[key->len++] = (unsigned char)(rest | 128);
+    key->bytes[key->len++] = (unsigned char)rest;
 }
 
 /* What choices of one region differ in.  Tensors of stages follow from the region, as do the
  * indices of its tiles; layouts differ in length. */
 static struct str choice_key(struct arena *arena, const struct plan_region *region)
 {
-    const size_t most = KEY_WORDS + region->stage_count + TILE_WORDS * region->tile_count;
-    int64_t *words = arena_array(arena, int64_t, most);
-    size_t n = key_numbers(region, words);
+    const size_t numbers = KEY_NUMBERS + region->stage_count + TILE_NUMBERS * region->tile_count;
+    struct key key = {arena_array(arena, unsigned char, numbers *NUMBER_BYTES), 0};
+    int64_t primitives = 0;
+    for (size_t i = 0; i < region->primitive_count; i++)
+        primitives |= (int64_t)1 << region->primitives[i];
+    const int64_t own[] = {region->threads[0], region->vector,
+                           region->depth,      region->split,
+                           region->mma[0],     region->mma[1],
+                           region->mma[2],     (int64_t)region->precision,
+                           region->reverse,    (int64_t)region->layout.len,
+                           primitives,         (int64_t)region->stage_count};
+    for (size_t i = 0; i < COUNT_OF(own); i++)
+        key_add(&key, own[i]);
     for (size_t i = 0; i < region->stage_count; i++)
-        words[n++] = (int64_t)region->stages[i].staging;
+        key_add(&key, (int64_t)region->stages[i].staging);
     for (size_t i = 0; i < region->tile_count; i++) {
-        words[n++] = region->tiles[i].block;
-        words[n++] = region->tiles[i].thread;
-        words[n++] = region->tiles[i].step;
+        key_add(&key, region->tiles[i].block);
+        key_add(&key, region->tiles[i].thread);
+        key_add(&key, region->tiles[i].step);
     }
-    return (struct str){(const char *)words, n * sizeof(*words)};
+    return (struct str){(const char *)key.bytes, key.len};
 }
 
 static void refuse(struct builder *b, const struct limits *limits)

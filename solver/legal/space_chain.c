@@ -98,7 +98,7 @@ bool chain_choices(struct arena *arena, const struct bound_op *bound,
     const char *why;
     bool wide = region->precision == COMPUTE_F32 || region->precision == COMPUTE_F64;
     if (!chain_recognise(arena, bound->op, region->stmts, region->stmt_count, &chain, &why))
-        return false;
+        return scores_choices(arena, bound, region, visit, context);
     const struct loop *loops = chain.first->loops;
     struct chain_offer offer = {
         .arena = arena,

@@ -13,7 +13,7 @@
 #include "solver/sched/sched.h"
 #include "synth/synth.h"
 #include "tests/integration/library.h"
-#include "tests/unit/solver/ir/plans.h"
+#include "tests/unit/solver/ir/scores_zoo.h"
 
 enum {
     OPS = 300,
@@ -23,7 +23,8 @@ enum {
     BEST = 4,
     COVERS_MAX = 1 << 16,
     CIRCLE_OPS = 200,
-    CIRCLE_STMTS = 12
+    CIRCLE_STMTS = 12,
+    BRUTE_STMTS_MAX = 5 /* of specs with scores, which are one region in many ways */
 };
 static const size_t arena_bytes_max = (size_t)4 << 30;
 static const double tolerance = 1e-9; /* relative */
@@ -284,8 +285,8 @@ static void test_circles_are_forbidden(void **state UNUSED)
         struct err err = {0};
         double cost;
         arena_init(&arena, arena_bytes_max);
-        prepare(&arena, parse(&arena, random_op_text(&arena, seed, CIRCLE_STMTS, SIDE)), "h200-sxm",
-                1, &sample);
+        prepare_for(&arena, parse(&arena, random_op_text(&arena, seed, CIRCLE_STMTS, SIDE)),
+                    &realisable, "h200-sxm", 1, &sample);
         assert_ok(cover_graph(&arena, &sample.problem, &graph, &err));
         draw_costs(&arena, &rng, &sample.problem, &graph);
         if (first_cover(&arena, &sample.problem, &graph, &cost)) {
@@ -415,6 +416,39 @@ static bool is_candidate(const struct relations *r, unsigned set)
     return seen == set;
 }
 
+/* A product and its row statistics: the best of all covers, and never dearer than without such
+ * regions, which are all that `realisable` takes away. */
+static void test_scores(void **state UNUSED)
+{
+    static const char *const machines[] = {"h200-sxm", "rtx-3060"};
+    static const struct skeleton_limits without = {"sm_90a", 1024, true};
+    size_t cheaper = 0, whole = 0, brute = 0;
+    for (size_t i = 0; i < COUNT_OF(scores_zoo) * COUNT_OF(machines); i++) {
+        const char *machine = machines[i % COUNT_OF(machines)];
+        struct arena arena;
+        struct sample sample, apart;
+        struct cover_result result, other;
+        arena_init(&arena, arena_bytes_max);
+        const struct bound_op *bound = scores_bound(&arena, &scores_zoo[i / COUNT_OF(machines)]);
+        prepare(&arena, bound, machine, 1, &sample);
+        cover_solve(&arena, &sample.problem, 0, &result);
+        assert_int_equal(result.claim, FACTOR_OPTIMAL);
+        const bool all = bound->op->stmt_count <= BRUTE_STMTS_MAX;
+        if (all && !near(result.best[0].cost, oracle_of(&arena, &sample)->costs[0]))
+            fail_msg("%s: not the best of all covers", scores_zoo[i / COUNT_OF(machines)].name);
+        brute += all;
+        prepare_for(&arena, bound, &without, machine, 1, &apart);
+        cover_solve(&arena, &apart.problem, 0, &other);
+        assert_true(result.best[0].cost <= other.best[0].cost);
+        cheaper += result.best[0].cost < other.best[0].cost;
+        whole += result.best[0].count == 1;
+        arena_release(&arena);
+    }
+    print_message("%zu specs on %zu machines: with scores %zu cheaper, %zu one region\n",
+                  COUNT_OF(scores_zoo), COUNT_OF(machines), cheaper, whole);
+    assert_true(cheaper > 0 && whole > 0 && brute > COUNT_OF(scores_zoo));
+}
+
 /* Every subset of the statements, judged here. */
 static void test_candidates_are_all_sets(void **state UNUSED)
 {
@@ -499,9 +533,10 @@ static void test_narrow_states_prove_a_bound(void **state UNUSED)
         struct sample sample;
         struct cover_result exact, narrow;
         arena_init(&arena, arena_bytes_max);
-        prepare(&arena,
-                parse(&arena, random_op_text(&arena, seed, 12, seed % 2 == 0 ? SIDE : LARGE_SIDE)),
-                "h200-sxm", 1, &sample);
+        prepare_for(
+            &arena,
+            parse(&arena, random_op_text(&arena, seed, 12, seed % 2 == 0 ? SIDE : LARGE_SIDE)),
+            &realisable, "h200-sxm", 1, &sample);
         cover_solve(&arena, &sample.problem, 0, &exact);
         cover_solve(&arena, &sample.problem, 1, &narrow);
         assert_int_equal(exact.claim, FACTOR_OPTIMAL);
@@ -553,6 +588,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_all_covers),
         cmocka_unit_test(test_circles_are_forbidden),
+        cmocka_unit_test(test_scores),
         cmocka_unit_test(test_candidates_are_all_sets),
         cmocka_unit_test(test_networks),
         cmocka_unit_test(test_narrow_states_prove_a_bound),

@@ -5,6 +5,7 @@
 #include <glob.h>
 #include <stdlib.h>
 
+#include "tests/unit/solver/ir/scores_zoo.h"
 #include "tests/unit/synth/prompts.h"
 
 enum { ARENA_BYTES = 1 << 30 };
@@ -298,6 +299,33 @@ static void test_direction(void **state)
     }
 }
 
+/* The kinds of a product with row statistics, in the order of region_skeletons. */
+static void test_chains(void **state)
+{
+    static const struct skeleton_limits limits = {.arch = "sm_90a", .threads_max = 1024};
+    static const char chain[] = "  - chain: a block owns rows", again[] = "; a second pass makes";
+    static const char held[] = "; they stay in shared memory until their row is finished\n";
+    static const size_t all[] = {0, 1, 2, 3, 4};
+    (void)state;
+    for (size_t i = 0; i < REGION_SKELETONS_MAX; i++) {
+        struct arena arena;
+        struct region_skeleton made[REGION_SKELETONS_MAX];
+        const char *why = "";
+        arena_init(&arena, ARENA_BYTES);
+        struct prompt_input in = prompt_plain(&arena, "relu");
+        in.target = scores_bound(&arena, &scores_zoo[0]);
+        assert_int_equal(
+            region_skeletons(&arena, in.target, NULL, &limits, all, COUNT_OF(all), made, &why),
+            REGION_SKELETONS_MAX);
+        in.plan = plan_of_regions(&arena, in.target, NULL, &limits, &made[i], 1);
+        const struct str text = prompt_made(&arena, &in).user;
+        assert_true(has(text, chain));
+        assert_int_equal(has(text, again), i < 2);
+        assert_int_equal(has(text, held), i >= 2);
+        arena_release(&arena);
+    }
+}
+
 /* ---- the budget ---- */
 
 static struct prompt_input full_input(struct arena *arena)
@@ -543,11 +571,12 @@ static void test_nan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_data),          cmocka_unit_test(test_smallest_form),
-        cmocka_unit_test(test_plan_demands),  cmocka_unit_test(test_direction),
-        cmocka_unit_test(test_budget),        cmocka_unit_test(test_budget_error),
-        cmocka_unit_test(test_source_window), cmocka_unit_test(test_examples),
-        cmocka_unit_test(test_language),      cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_data),         cmocka_unit_test(test_smallest_form),
+        cmocka_unit_test(test_plan_demands), cmocka_unit_test(test_direction),
+        cmocka_unit_test(test_chains),       cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_budget_error), cmocka_unit_test(test_source_window),
+        cmocka_unit_test(test_examples),     cmocka_unit_test(test_language),
+        cmocka_unit_test(test_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,13 +219,54 @@ static void test_no_rate(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* Of a product whose results all stay inside, only what others read: through a map, by reductions
+ * that end where a row says, and each once, however often its statement names it. */
+static void test_needed_part(void **state UNUSED)
+{
+    static const double n = 512, k = 64;
+    static const struct {
+        const char *body, *shape;
+        double part; /* of the product's flops */
+    } cases[] = {
+        {"y[i] = max(j) c[i,j]", "512", 1},
+        {"y[i] = max(j <= i) c[i,j]", "512", 513.0 / 1024},
+        {"d[i,j] = c[i,j] * 2.0\",\"y[i] = max(j < i) d[i,j]", "512", 511.0 / 1024},
+        {"y[i] = max(j <= i) c[i,j]\",\"z[i] = max(j) c[i,j]", "512", 1},
+        {"y[i] = c[i,3]", "512", 1.0 / 512},
+        {"y[i,j:256] = c[i,2 * j] + c[i,2 * j + 1]", "512,256", 1},
+        {"y[i,j] = c[i,j] + c[j,i]", "512,512", 1},
+    };
+    struct arena arena;
+    arena_init(&arena, ARENA_BYTES);
+    const struct machine *machine = plans_machine(&arena, "h200-sxm");
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct buf text;
+        buf_init(&text, &arena, TEXT_BYTES);
+        buf_printf(&text,
+                   "{\"spec\":1,\"name\":\"p\",\"tensors\":["
+                   "{\"name\":\"a\",\"role\":\"input\",\"dtype\":\"f32\",\"shape\":[512,64]},"
+                   "%s{\"name\":\"y\",\"role\":\"output\",\"dtype\":\"f32\",\"shape\":[%s]}],"
+                   "\"body\":[\"c[i,j] = sum(k) a[i,k] * a[j,k]\",\"%s\"],"
+                   "\"tracks\":{\"f32\":{}},\"shapes\":{\"target\":[{}]}}",
+                   strstr(cases[i].body, "z[") == NULL
+                       ? ""
+                       : "{\"name\":\"z\",\"role\":\"output\",\"dtype\":\"f32\",\"shape\":[512]},",
+                   cases[i].shape, cases[i].body);
+        const struct sol sol = sol_on(first_target(&arena, buf_view(&text)), machine);
+        const double rest = sol.flops - 2 * n * n * k * cases[i].part;
+        if (rest < 0 || rest > 2 * n * n)
+            fail_msg("%s: %.0f flops beside the product's", cases[i].body, rest);
+    }
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_softmax),   cmocka_unit_test(test_shared_sums),
         cmocka_unit_test(test_rates),     cmocka_unit_test(test_matmul_limits),
         cmocka_unit_test(test_published), cmocka_unit_test(test_casts_and_integers),
-        cmocka_unit_test(test_no_rate),
+        cmocka_unit_test(test_no_rate),   cmocka_unit_test(test_needed_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,6 +99,11 @@ static void test_chains(void **state UNUSED)
          "sc[b,i,j] = sum(d) k[b,j,d] * q[b,i,d];" MASK ";" MOST ";" WEIGHT ";" TOTAL
          ";o[b,i,c] = sum(j) v[b,j,c] * e[b,i,j];" RATIO,
          true, true},
+        {"triangular, by where its reductions end",
+         SCORES ";mx[b,i] = max(j:N <= i) sc[b,i,j];e[b,i,j] = exp(sc[b,i,j] - mx[b,i]);"
+                "z[b,i] = sum(j:N <= i) e[b,i,j];"
+                "o[b,i,c] = sum(j:N <= i) e[b,i,j] * v[b,j,c];" RATIO,
+         true, false},
         {"no statistics at all",
          SCORES ";e[b,i,j] = sc[b,i,j] * sc[b,i,j];y[b,i,c] = sum(j) e[b,i,j] * v[b,j,c]", false,
          false},
@@ -140,6 +145,18 @@ static void test_refused(void **state UNUSED)
         {"another row's score",
          SCORES ";e[b,i,j] = sc[b,i,j] + pad(sc[b,i-1,j]);" SECOND ";y[b,i,c] = o[b,i,c]",
          "it reads another row or element than its own: e[b,i,j]"},
+        {"a second product beyond the maximum",
+         SCORES ";mx[b,i] = max(j:N <= i) sc[b,i,j];e[b,i,j] = exp(sc[b,i,j] - mx[b,i]);"
+                "z[b,i] = sum(j:N <= i) e[b,i,j];" SECOND ";" RATIO,
+         "it ends along the shared index where the other reductions do not: o[b,i,c]"},
+        {"a sum beyond the maximum",
+         SCORES ";mx[b,i] = max(j:N < i) sc[b,i,j];e[b,i,j] = exp(sc[b,i,j] - mx[b,i]);"
+                "z[b,i] = sum(j:N <= i) e[b,i,j];"
+                "o[b,i,c] = sum(j:N < i) e[b,i,j] * v[b,j,c];" RATIO,
+         "it ends along the shared index where the other reductions do not: z[b,i]"},
+        {"a second product that ends by its column",
+         SCORES ";o[b,i,c] = sum(j:N <= c) sc[b,i,j] * v[b,j,c];y[b,i,c] = o[b,i,c]",
+         "it ends along the shared index where the other reductions do not: o[b,i,c]"},
         {"exponent without its maximum",
          SCORES ";" MOST_OF_SCORES ";e[b,i,j] = exp(sc[b,i,j] * 2.0 - mx[b,i]);" SECOND
                 ";y[b,i,c] = o[b,i,c]",
