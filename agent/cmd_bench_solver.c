@@ -349,7 +349,11 @@ static int run_check(const struct command *self, struct arena *arena, const char
         !hwwfc_check(arena, document, &check, &err))
         return command_failed(self->name, &err);
     if (check.comparisons == 0) {
-        err_failed(err_raise(&err, ERR_SEMANTIC, "%s holds no results of HW-WFC", path));
+        err_failed(
+            err_raise(&err, ERR_SEMANTIC,
+                      "%s: nothing of it is compared; \"fuzz\", \"results\" or another member of "
+                      "HW-WFC's recorded results has to be there",
+                      path));
         return command_failed(self->name, &err);
     }
     for (size_t i = 0; i < check.complaint_count; i++)
@@ -371,6 +375,17 @@ static int run_random(const struct command *self, struct arena *arena,
         return command_failed(self->name, &err);
     printf("%.*s%s", STR_ARG(text), args->common.json ? "\n" : "");
     return EXIT_DONE;
+}
+
+/* What one way of running leaves unread is refused rather than ignored. */
+static bool check_args(const struct bench_args *args, struct err *err)
+{
+    if (args->check != NULL &&
+        (args->covers || args->brief || args->random > 0 || args->common.json))
+        return err_raise(err, ERR_USAGE, "--check goes alone: leave out the other options");
+    if (args->brief && !args->covers)
+        return err_raise(err, ERR_USAGE, "--brief goes with --covers");
+    return true;
 }
 
 int cmd_bench_solver(const struct command *self, int argc, char **argv)
@@ -401,7 +416,8 @@ int cmd_bench_solver(const struct command *self, int argc, char **argv)
             "choosing\n"
             "all jointly is worth against choosing region by region.  The last line counts what "
             "solvers\n"
-            "called optimal and what of it was not.\n\n"
+            "called optimal and what of it was not.  It takes minutes, most of them for rivals of\n"
+            "dynamic programming; --brief with a small --random takes seconds.\n\n"
             "Exit status: 0 done, no mismatch, 1 a mismatch or a false claim, 2 usage or "
             "malformed\n"
             "input.\n\n"
@@ -411,10 +427,13 @@ int cmd_bench_solver(const struct command *self, int argc, char **argv)
     };
     const char *positional[1];
     struct arena arena;
+    struct err err;
     int count, status;
 
     if (!command_begin(&command, argc, argv, positional, &count, &status))
         return status;
+    if (!check_args(&args, &err))
+        return command_failed(self->name, &err);
     arena_init(&arena, arena_bytes_max);
     if (args.check != NULL)
         status = run_check(self, &arena, args.check);

@@ -130,7 +130,7 @@ static bool sweep(const struct plan_task *task, const struct plan_args *args, st
         return true;
     report->varied = "shape";
     report->points = points;
-    return plan_shapes(task, shapes, points, err);
+    return plan_shapes(task, shapes, args->shapes, points, err);
 }
 
 static bool plan(struct session *session, const struct plan_args *args, int *status,
@@ -145,8 +145,11 @@ static bool plan(struct session *session, const struct plan_args *args, int *sta
     struct str shapes;
 
     if (!shapes_text(session->arena, args, &shapes, err) || !find_task(session, args, &task, err) ||
-        !sweep(&task, args, shapes, &report, &points, err) ||
-        !plan_explore(&task, (size_t)args->best, &view, err) ||
+        !sweep(&task, args, shapes, &report, &points, err))
+        return false;
+    if (report.points != NULL && points.first != NULL)
+        task.bound = points.first;
+    if (!plan_explore(&task, (size_t)args->best, &view, err) ||
         !plan_find_rewrites(&task, &rewrites, err))
         return false;
     if (args->why_not != NULL) {
@@ -187,7 +190,8 @@ static bool table(struct session *session, const struct plan_args *args, const c
     struct buf out;
 
     if (args->why_not != NULL || args->vary != NULL || args->shapes != NULL ||
-        args->common.shape != NULL || args->common.json || args->explain)
+        args->common.shape != NULL || args->common.json || args->explain ||
+        args->best != BEST_DEFAULT)
         return err_raise(err, ERR_USAGE,
                          "--table takes --machine, --track, --smem-limit and --sm-share only; ask "
                          "the rest of one spec");
@@ -212,6 +216,11 @@ static bool rewrite(struct session *session, const struct plan_args *args, size_
         return err_raise(err, ERR_USAGE, "--spec-out goes with --rewrite");
     if (args->table || count > 1)
         return err_raise(err, ERR_USAGE, "--rewrite takes one spec, and no --table");
+    if (args->why_not != NULL || args->vary != NULL || args->shapes != NULL ||
+        is_list(args->common.shape) || args->explain || args->best != BEST_DEFAULT)
+        return err_raise(err, ERR_USAGE,
+                         "--rewrite prints no plans: write the spec with --spec-out, and ask the "
+                         "rest of that");
     return find_task(session, args, &task, err) && plan_derive(&task, &derive, status, err);
 }
 
@@ -227,8 +236,8 @@ static bool preset(struct session *session, const struct plan_args *args, size_t
     struct str text;
     if (count > 1 || args->table || args->rewrite != NULL || args->spec_out != NULL ||
         args->why_not != NULL || args->vary != NULL || args->shapes != NULL ||
-        is_list(args->common.shape) || args->smem_limit > 0 || args->common.track != NULL ||
-        args->best != BEST_DEFAULT)
+        is_list(args->common.shape) || args->smem_limit > 0 || args->sm_share != NULL ||
+        args->common.track != NULL || args->best != BEST_DEFAULT)
         return err_raise(err, ERR_USAGE,
                          "--preset takes one file, and --machine, --shape, --explain and --json "
                          "only");
@@ -264,14 +273,14 @@ static const char plan_help[] =
     "the\n"
     "terms of the cost, and what is left of each limit.  --json has all of it in one document.\n\n"
     "--why-not takes numbers of a region: tile (a side for each index, or its block, thread and\n"
-    "step), threads, vector, depth, split, mma, staging, precision, layout, reverse, primitives, "
-    "and\n"
-    "region where several have the same indices; a region of a plan document is taken as it is.  "
-    "It\n"
-    "says which limit refuses such plans, or the time and rank of the best of them.\n\n"
+    "step), threads, vector, depth, split, mma (such as [16, 8, 16]), staging, precision, layout,\n"
+    "reverse, primitives, and region where several have the same indices; a region of a plan\n"
+    "document is taken as it is.  It says which limit refuses such plans, or the time and rank of\n"
+    "the best of them.\n\n"
     "With several shapes, parted by ';', or with --vary, which sets a number of the machine, it\n"
     "shows where the best plan changes.  The numbers: smem, bytes of a block and of an SM alike;\n"
-    "sm_count; sm-share, as below; dram, bytes/s; registers, of an SM.\n\n"
+    "sm_count; sm-share, as below; dram, bytes/s, as in 2T..8T; registers, of an SM.  K, M, G and\n"
+    "T are powers of 1024, for dram of 1000.\n\n"
     "On a machine that others use too, --smem-limit holds blocks to so much shared memory, and\n"
     "--sm-share plans for a part of the SMs, 0.5 or 50%, rounded down to whole ones, as MPS and\n"
     "green contexts give out.  These part neither L2 nor DRAM: capacity and bandwidth stay whole,\n"
@@ -284,13 +293,14 @@ static const char plan_help[] =
     "A step is RULE:STATEMENT[:INDEX][:NUMBER], the statement being the name of what it writes:\n"
     "inline:e  split:y:n:64  gather:y:0 (the factor's number)  polynomial:e:8  parts:C:3.  --json\n"
     "without --rewrite lists what may be tried.\n\n"
-    "--preset hwwfc prints instead what HW-WFC 2.9 chooses, its defects included: layer by layer "
-    "a\n"
-    "tile, a layout, a memory and a score, which is no time.  The file is a spec whose statements\n"
-    "are products, convolutions, normalisations or maps, or a document of HW-WFC's layers,\n"
-    "workloads or fuzz cases.  --machine is then of the document or of kernels/machines/hwwfc,\n"
-    "default toy_gpu or all of the document's.  Of the original's options, hwwfc,threshold=auto\n"
-    "(or a number, default 1.5), weight=W and backtracks=N (default 10).\n\n"
+    "--preset hwwfc prints instead what HW-WFC 2.9 chooses, its defects included: layer by layer\n"
+    "a tile, a layout, a memory and a score, which is no time.  The file is a spec whose\n"
+    "statements are products, convolutions, normalisations or maps, or a document of HW-WFC's\n"
+    "layers, workloads or fuzz cases.  --machine is then of the document or of\n"
+    "kernels/machines/hwwfc, default toy_gpu or all of the document's.  Of the original's\n"
+    "options, hwwfc,threshold=auto (or a number, default 1.5), weight=W and backtracks=N (default\n"
+    "10); --explain adds what is left of each limit.  --shape and --json work as ever, the other\n"
+    "options not at all.\n\n"
     "Exit status: 0 done, 1 no plan or a rewrite is not legal, 2 usage or malformed input.\n\n"
     "    warpwright plan kernels/ops/softmax.json --explain\n"
     "    warpwright plan kernels/ops/matmul.json --why-not '{\"tile\": {\"m\": 256, \"n\": 256}}'\n"

@@ -37,8 +37,9 @@ struct presenter {
 static bool wrong_preset(const char *text, struct err *err)
 {
     return err_raise(err, ERR_USAGE,
-                     "--preset \"%s\" is none; it reads "
-                     "hwwfc[,threshold=NUMBER or auto][,weight=NUMBER][,backtracks=INTEGER]",
+                     "--preset wants "
+                     "hwwfc[,threshold=NUMBER or auto][,weight=NUMBER][,backtracks=INTEGER], "
+                     "not \"%s\"",
                      text);
 }
 

@@ -66,8 +66,9 @@ static void head_text(struct arena *arena, struct buf *out, const struct preset_
         buf_printf(out, "score %.10g; heuristic", plan->objective);
     else
         buf_printf(out, "no plan, layer %s has no state left", failed_layer(arena, plan));
-    buf_printf(out, "; %zu layers, %" PRId64 " backtracks\n", plan->problem.layer_count,
-               run->backtracks);
+    buf_printf(out, "; %zu layer%s, %" PRId64 " backtrack%s\n", plan->problem.layer_count,
+               plan->problem.layer_count == 1 ? "" : "s", run->backtracks,
+               run->backtracks == 1 ? "" : "s");
 }
 
 static void slack_text(struct buf *out, const struct preset_plan *plan, size_t layer)

@@ -88,40 +88,63 @@ static bool next_shape(struct str *rest, struct str *out)
     return false;
 }
 
-static bool shape_point(const struct plan_task *task, struct str text, struct plan_point *out,
-                        struct err *err)
+static bool shape_bind(const struct plan_task *task, struct str text, const struct bound_op **bound,
+                       struct err *err)
+{
+    struct formula_env dims;
+
+    if (op_parse_dims(task->arena, task->op, text, &dims, err) &&
+        op_bind(task->arena, task->op, &dims, bound, err))
+        return true;
+    err->code = ERR_USAGE;
+    return err_context(err, "shape %.*s", STR_ARG(text));
+}
+
+static bool shape_point(const struct plan_task *task, const struct bound_op *bound,
+                        struct plan_point *out, struct err *err)
 {
     struct plan_task own = *task;
-    struct formula_env dims;
     struct buf at;
 
-    if (!op_parse_dims(task->arena, task->op, text, &dims, err) ||
-        !op_bind(task->arena, task->op, &dims, &own.bound, err)) {
-        err->code = ERR_USAGE;
-        return err_context(err, "shape %.*s", STR_ARG(text));
-    }
+    own.bound = bound;
     buf_init(&at, task->arena, TEXT_BYTES_MAX);
-    op_print_dims(&at, own.bound);
+    op_print_dims(&at, bound);
     return point_of(&own, buf_view(&at), out, err);
 }
 
-bool plan_shapes(const struct plan_task *task, struct str text, struct plan_points *out,
-                 struct err *err)
+static int line_of(struct str text, const char *at)
+{
+    int line = 1;
+
+    for (const char *c = text.at; c < at; c++)
+        line += *c == '\n';
+    return line;
+}
+
+bool plan_shapes(const struct plan_task *task, struct str text, const char *path,
+                 struct plan_points *out, struct err *err)
 {
     struct plan_point *points = arena_array(task->arena, struct plan_point, PLAN_SHAPES_MAX);
-    struct str shape;
+    const struct bound_op *first = NULL, *bound;
+    struct str shape, rest = text;
     size_t count = 0;
 
-    while (next_shape(&text, &shape)) {
+    while (next_shape(&rest, &shape)) {
         if (count == PLAN_SHAPES_MAX)
             return err_raise(err, ERR_LIMIT, "more than %d shapes", PLAN_SHAPES_MAX);
-        if (!shape_point(task, shape, &points[count++], err))
+        if (!shape_bind(task, shape, &bound, err))
+            return path == NULL ? false
+                                : err_context(err, "%s, line %d", path, line_of(text, shape.at));
+        if (!shape_point(task, bound, &points[count++], err))
             return false;
+        if (first == NULL)
+            first = bound;
     }
     if (count == 0)
-        return err_raise(err, ERR_USAGE, "no shape is given; write M=4096,N=128; M=1,N=128");
+        return err_raise(err, ERR_USAGE, "%s%sno shape is given; write M=4096,N=128; M=1,N=128",
+                         path == NULL ? "" : path, path == NULL ? "" : ": ");
     mark_flips(points, count);
-    *out = (struct plan_points){points, count};
+    *out = (struct plan_points){points, count, first};
     return true;
 }
 
@@ -216,12 +239,12 @@ struct sweep {
 
 static bool bad_range(const char *text, struct err *err)
 {
-    return err_raise(
-        err, ERR_USAGE,
-        "--vary wants NAME=LOW..HIGH such as smem=8K..256K, not \"%s\"; NAME is smem "
-        "(bytes a block), sm_count, sm-share (10%%..100%%), dram (bytes/s) or registers (an "
-        "SM)",
-        text);
+    return err_raise(err, ERR_USAGE,
+                     "--vary wants NAME=LOW..HIGH such as smem=8K..256K, not \"%s\"; NAME is smem "
+                     "(bytes a block), sm_count, sm-share (10%%..100%%), dram (bytes/s, 2T..8T) or "
+                     "registers (an "
+                     "SM)",
+                     text);
 }
 
 /* An integer and K, M, G or T: powers of 1024, of 1000 for rates; or a share.  *text moves behind
@@ -348,6 +371,6 @@ bool plan_vary(const struct plan_task *task, const char *text, struct plan_point
     if (!add_point(&s, s.high, err))
         return false;
     mark_flips(s.points, s.count);
-    *out = (struct plan_points){s.points, s.count};
+    *out = (struct plan_points){.items = s.points, .count = s.count};
     return true;
 }

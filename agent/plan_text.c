@@ -360,7 +360,7 @@ static void points_text(struct buf *out, const struct plan_points *points, const
             buf_printf(out, "%10.2f us, %.3f of light speed  %.*s\n", p->seconds * 1e6,
                        p->sol_seconds / p->seconds, STR_ARG(p->summary));
     }
-    buf_printf(out, "%zu changes (*)\n", flips);
+    buf_printf(out, "%zu change%s (*)\n", flips, flips == 1 ? "" : "s");
 }
 
 void plan_report_text(struct buf *out, const struct plan_report *report)

@@ -97,12 +97,14 @@ struct plan_point {
 struct plan_points {
     const struct plan_point *items;
     size_t count;
+    const struct bound_op *first; /* of shapes, the first one; NULL for machines */
 };
 enum { PLAN_SHAPES_MAX = 256, PLAN_POINTS_MAX = 512 };
 
-/* Shapes parted by ';' or line ends, `#` begins a comment. */
-bool plan_shapes(const struct plan_task *task, struct str text, struct plan_points *out,
-                 struct err *err) MUST_USE;
+/* Shapes parted by ';' or line ends, `#` begins a comment.  Complaints name the line of `path`;
+ * NULL = the text is no file's. */
+bool plan_shapes(const struct plan_task *task, struct str text, const char *path,
+                 struct plan_points *out, struct err *err) MUST_USE;
 /* "smem=8K..256K": doubling from the first to the second, then each flip narrowed down to the
  * first value that has it. */
 bool plan_vary(const struct plan_task *task, const char *text, struct plan_points *out,

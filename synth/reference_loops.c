@@ -403,6 +403,7 @@ static void open_outputs(struct ref_stmt *s, const struct split *split, const st
 {
     struct cuda *out = &s->kernel->out;
     cuda_line(out, "__shared__ %s parts[%d];", fold->type, REF_THREADS);
+    cuda_line(out, "static_assert(sizeof(parts) <= 48 << 10, \"more than a kernel may declare\");");
     cuda_line(out, "const i64 outputs = %s;", outputs);
     cuda_line(out, "const i64 terms = %s;", product_text(s, split->inner, split->inner_count));
     cuda_line(out, "const int lanes = (int)lanes_for(outputs, terms);");
@@ -464,11 +465,13 @@ static bool is_real_sum(const struct ref_stmt *s)
 }
 
 /* Where several threads share a sum, each looks at its run first: the next ones then know the
- * partial sum, and its history, at which they begin. */
+ * partial sum, and its history, at which they begin.  What they see lies where their parts will:
+ * both together are more than the 48 KiB that a kernel may declare. */
 static void open_look(struct ref_stmt *s)
 {
     struct cuda *out = &s->kernel->out;
-    cuda_line(out, "__shared__ sum_look looks[%d];", REF_THREADS);
+    cuda_line(out, "static_assert(sizeof(parts[0]) >= sizeof(sum_look), \"looks lie in parts\");");
+    cuda_line(out, "sum_look *const looks = (sum_look *)parts;");
     cuda_line(out, "sum_look before = {0, 0, 0, 0, 0, 0, 0, 0};");
     cuda_open(out, "if (lanes > 1)");
     cuda_line(out, "sum_look look = before;");

@@ -160,7 +160,9 @@ bool checker_spec(struct checker *c, struct str name, const struct json *at,
 {
     const struct json *own = hwwfc_section(c->arena, c->document, "specs", name);
     if (own == NULL)
-        return json_fail(at, err, "there is no spec %.*s", STR_ARG(name));
+        return json_fail(at, err,
+                         "there is no spec \"%.*s\"; it has to be in the document's \"specs\"",
+                         STR_ARG(name));
     return hwwfc_spec_parse(c->arena, own, out, err);
 }
 

@@ -25,7 +25,9 @@ static bool load(struct checker *c, struct str name, const struct hwwfc_spec *sp
     out->spec = spec;
     out->weight = hwwfc_weight(spec->sram_bytes);
     if (out->json == NULL)
-        return json_fail(at, err, "there is no workload %.*s", STR_ARG(name));
+        return json_fail(
+            at, err, "there is no workload \"%.*s\"; it has to be in the document's \"workloads\"",
+            STR_ARG(name));
     return hwwfc_case_parse(c->scratch, c->document, out->json, spec, &out->problem, err) &&
            hwwfc_scores(c->scratch, &out->problem, &out->scores, err);
 }
@@ -142,6 +144,8 @@ static bool check_graph_exact(struct checker *c, const struct workload *w, const
     expect_real(c, member(at, "objective"),
                 hwwfc_objective(&w->problem, &w->scores, &edges, w->weight, states));
     check_optimum(c, w, member(at, "objective"));
+    if (member(at, "states_text") != NULL)
+        expect_states_text(c, member(at, "states_text"), w->problem.tiles, states, n);
     return true;
 }
 
@@ -205,6 +209,7 @@ static bool check_truncated(struct checker *c, const struct hwwfc_spec *spec, co
                             struct err *err)
 {
     const struct json *lists = member(at, "top8_ids"), *best = member(at, "best_states");
+    int64_t combinations = 1;
     struct hwwfc_best found;
     struct workload w;
     if (!load(c, STR_LIT("attention_block"), spec, at, &w, err))
@@ -215,14 +220,18 @@ static bool check_truncated(struct checker *c, const struct hwwfc_spec *spec, co
                 arena_array(c->scratch, uint16_t, w.problem.layers[i].candidate_count + 1);
             size_t count = hwwfc_filter(&w.problem, i, ids);
             hwwfc_rank(w.scores.of[i], ids, count);
-            expect_ids(c, &lists->items[i], ids,
-                       count < TOP_OF_EXHAUSTIVE ? count : TOP_OF_EXHAUSTIVE);
+            count = count < TOP_OF_EXHAUSTIVE ? count : TOP_OF_EXHAUSTIVE;
+            combinations *= (int64_t)count;
+            expect_ids(c, &lists->items[i], ids, count);
         }
+    if (member(at, "top_k") != NULL)
+        expect_int(c, member(at, "top_k"), TOP_OF_EXHAUSTIVE);
     if (best == NULL)
         return true;
     hwwfc_truncated(c->scratch, &w.problem, &w.scores, w.weight, TOP_OF_EXHAUSTIVE, &found);
     if (!found.found)
         return json_fail(at, err, "there are too many combinations to try");
+    expect_int(c, member(at, "combinations"), combinations);
     expect_real(c, member(at, "best_score"), found.score);
     expect_states(c, best, found.states, w.problem.layer_count);
     return true;

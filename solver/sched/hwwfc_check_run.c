@@ -85,6 +85,9 @@ static void check_outcome(struct checker *c, const struct hwwfc_problem *problem
     expect_real(c, member(ref, "final_threshold"), run->final_threshold);
     if (member(ref, "scheduler_threshold_after") != NULL)
         expect_real(c, member(ref, "scheduler_threshold_after"), run->threshold);
+    /* It counts its events, the start, the hard limits, and a good end. */
+    if (member(ref, "n_steps") != NULL)
+        expect_int(c, member(ref, "n_steps"), (int64_t)run->event_count + 2 + run->success);
     bool whole = expect_count(c, states, problem->layer_count);
     for (size_t i = 0; whole && i < problem->layer_count; i++)
         if (run->states[i] == HWWFC_NONE)

@@ -49,6 +49,23 @@ static bool check_specs(struct checker *c, struct err *err)
     return true;
 }
 
+/* The states that a set spells out, id by id. */
+static void check_spelt(struct checker *c, const struct hwwfc_tiles *tiles, const struct json *at)
+{
+    static const char *const layouts[] = {"ROW_MAJOR", "COL_MAJOR", "BLOCK_TILED"};
+    static const char *const memories[] = {"SRAM", "DRAM"};
+    if (at == NULL || !expect_count(c, at, hwwfc_state_count(tiles)))
+        return;
+    for (size_t i = 0; i < at->count; i++) {
+        const struct hwwfc_state state = hwwfc_state(tiles, i);
+        expect_int(c, member(&at->items[i], "id"), (int64_t)i);
+        expect_int(c, member(&at->items[i], "m"), state.tile.m);
+        expect_int(c, member(&at->items[i], "n"), state.tile.n);
+        expect_text(c, member(&at->items[i], "layout"), layouts[state.layout]);
+        expect_text(c, member(&at->items[i], "location"), memories[state.memory]);
+    }
+}
+
 /* The program's own sets are what a file without sets relies on. */
 static bool check_tiles(struct checker *c, struct err *err)
 {
@@ -58,6 +75,7 @@ static bool check_tiles(struct checker *c, struct err *err)
         if (!hwwfc_tiles_parse(c->arena, &sets->items[i], sets->keys[i], &tiles, err))
             return false;
         expect_int(c, member(&sets->items[i], "n_states"), (int64_t)hwwfc_state_count(tiles));
+        check_spelt(c, tiles, member(&sets->items[i], "states"));
         if (own == NULL || !expect_count(c, member(&sets->items[i], "tiles"), own->count))
             continue;
         for (size_t k = 0; k < own->count; k++) {
@@ -69,10 +87,10 @@ static bool check_tiles(struct checker *c, struct err *err)
     return true;
 }
 
+/* Penalties between the first n states that are `stride` apart. */
 static void check_matrix(struct checker *c, const struct hwwfc_tiles *tiles, size_t stride,
-                         const struct json *at)
+                         size_t n, const struct json *at)
 {
-    const size_t n = hwwfc_state_count(tiles) / stride;
     if (!expect_count(c, at, n))
         return;
     for (size_t i = 0; i < n; i++) {
@@ -86,7 +104,7 @@ static void check_matrix(struct checker *c, const struct hwwfc_tiles *tiles, siz
     }
 }
 
-/* Penalties of whole states, and of states that differ in the tile only. */
+/* Penalties of whole states, and of states that differ in tile, layout or memory only. */
 static bool check_penalties(struct checker *c, struct err *err)
 {
     const struct json *transition = member(c->document, "transition");
@@ -96,13 +114,20 @@ static bool check_penalties(struct checker *c, struct err *err)
     for (size_t i = 0; i < member_count(total); i++) {
         if (!checker_tiles(c, total->keys[i], total, &tiles, err))
             return false;
-        check_matrix(c, tiles, 1, &total->items[i]);
+        check_matrix(c, tiles, 1, hwwfc_state_count(tiles), &total->items[i]);
     }
     for (size_t i = 0; i < member_count(shape); i++) {
         if (!checker_tiles(c, shape->keys[i], shape, &tiles, err))
             return false;
-        check_matrix(c, tiles, HWWFC_LAYOUT_COUNT * HWWFC_MEMORY_COUNT, &shape->items[i]);
+        check_matrix(c, tiles, HWWFC_LAYOUT_COUNT * HWWFC_MEMORY_COUNT, tiles->count,
+                     &shape->items[i]);
     }
+    tiles = hwwfc_tiles_named(STR_LIT("default"));
+    if (member(transition, "layout") != NULL)
+        check_matrix(c, tiles, HWWFC_MEMORY_COUNT, HWWFC_LAYOUT_COUNT,
+                     member(transition, "layout"));
+    if (member(transition, "location") != NULL)
+        check_matrix(c, tiles, 1, HWWFC_MEMORY_COUNT, member(transition, "location"));
     return true;
 }
 

@@ -44,6 +44,7 @@ holds "$scratch/out" 'refused by: registers a block'
 plan 0 $matmul --why-not '{"tile": {"m": 64, "n": 64}}'
 holds "$scratch/out" 'choices; the best plan takes'
 plan 0 $softmax --shape 'M=4096,N=64; M=4096,N=4096' --best 1
+holds "$scratch/out" 'softmax, track f32, M=4096 N=64, on'
 holds "$scratch/out" '* M=4096 N=4096'
 printf '# two shapes\nM=4096,N=64\nM=4097,N=64 # the same\n' >"$scratch/shapes"
 plan 0 $softmax --shapes "$scratch/shapes" --best 1
@@ -152,14 +153,21 @@ wrong 'exclude each other' $softmax --shapes "$scratch/shapes" --shape M=1,N=1
 wrong '--vary goes with one shape' $softmax --shapes "$scratch/shapes" --vary smem=8K..9K
 wrong 'shape M=0,N=1' $softmax --shape 'M=0,N=1; M=1,N=1'
 wrong 'no shape is given' $softmax --shape ';'
+printf 'M=1,N=1\nM=2,Q=1\n' >"$scratch/shapes"
+wrong "$scratch/shapes, line 2: shape M=2,Q=1" $softmax --shapes "$scratch/shapes"
 wrong 'several specs go with --table' $softmax $matmul
 wrong '--table takes' $softmax $matmul --table --vary smem=8K..9K
 wrong '--best wants an integer from 1 to 64' $softmax --best 0
 wrong 'statement 0 (y): HW-WFC has no layer for it: a scan; plan it without --preset' \
     kernels/ops/cumsum.json --preset hwwfc
 wrong 'known are a100, h100, rtx3060' $softmax --preset hwwfc --machine h200-sxm
-wrong '--preset "wfc" is none' $softmax --preset wfc
+wrong '--preset wants hwwfc[,threshold=NUMBER or auto]' $softmax --preset wfc
 wrong '--preset takes one file' $softmax --preset hwwfc --best 2
 wrong '--preset takes one file' $softmax $matmul --preset hwwfc
+wrong '--preset takes one file' $softmax --preset hwwfc --sm-share 50%
+wrong '--rewrite prints no plans' $softmax --rewrite inline:e --explain
+wrong '--table takes' $softmax --table --best 3
+wrong 'layout: "swizled" is not known' $matmul --why-not '{"layout": "swizled"}'
+wrong 'such as [16, 8, 16]' $matmul --why-not '{"mma": {"m": 16}}'
 
 [ "$failures" -eq 0 ]

@@ -156,12 +156,12 @@ static void test_wrong_input(void **state UNUSED)
     static const struct {
         const char *preset, *text, *machine, *shape, *says;
     } cases[] = {
-        {"hw", "{}", NULL, NULL, "--preset \"hw\" is none"},
+        {"hw", "{}", NULL, NULL, "not \"hw\""},
         {"hwwfc,threshold", "{}", NULL, NULL, "hwwfc[,threshold="},
-        {"hwwfc,threshold=soon", "{}", NULL, NULL, "is none"},
-        {"hwwfc,weight=-1", "{}", NULL, NULL, "is none"},
-        {"hwwfc,backtracks=1.5", "{}", NULL, NULL, "is none"},
-        {"hwwfc,colour=1", "{}", NULL, NULL, "is none"},
+        {"hwwfc,threshold=soon", "{}", NULL, NULL, "--preset wants hwwfc"},
+        {"hwwfc,weight=-1", "{}", NULL, NULL, "--preset wants hwwfc"},
+        {"hwwfc,backtracks=1.5", "{}", NULL, NULL, "--preset wants hwwfc"},
+        {"hwwfc,colour=1", "{}", NULL, NULL, "--preset wants hwwfc"},
         {"hwwfc", "[]", NULL, NULL, "expected an object"},
         {"hwwfc", "{}", NULL, NULL, "give it one of them"},
         {"hwwfc", "{\"fuzz\":3}", NULL, NULL, "fuzz: expected an array"},

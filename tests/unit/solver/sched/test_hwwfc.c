@@ -10,9 +10,10 @@
 
 static const size_t arena_bytes_max = (size_t)1 << 30;
 
-#define SPEC                                                                                       \
-    "\"spec\":{\"sram_bytes\":12288,\"dram_bandwidth_gbps\":900,\"sram_bandwidth_gbps\":19000,"    \
+#define NUMBERS                                                                                    \
+    "{\"sram_bytes\":12288,\"dram_bandwidth_gbps\":900,\"sram_bandwidth_gbps\":19000,"             \
     "\"alignment_bytes\":64,\"compute_gflops\":312000}"
+#define SPEC "\"spec\":" NUMBERS
 #define CASE(layers, candidates, result)                                                           \
     "{\"fuzz\":[{\"tile_set\":\"default\"," SPEC ",\"layers\":" layers                             \
     ",\"candidates\":" candidates ",\"result\":" result "}]}"
@@ -20,6 +21,8 @@ static const size_t arena_bytes_max = (size_t)1 << 30;
 #define DONE                                                                                       \
     "\"threshold\":1.5,\"transition_weight\":null,\"max_backtracks\":10,\"success\":true,"         \
     "\"initial_search_space\":1,\"final_search_space\":1,\"backtracks_used\":0,"
+
+#define CHECK(members) "{\"specs\":{\"toy_gpu\":" NUMBERS "},\"safety_checks\":{" members "}}"
 
 static bool check(struct arena *arena, const char *text, struct hwwfc_check *out, struct err *err)
 {
@@ -58,7 +61,12 @@ static void test_malformed_files_are_refused(void **state UNUSED)
         {"a list too few", CASE("[" RELU("a") "]", "[]", "{}"), "a list for each layer"},
         {"no layers", CASE("[]", "\"full\"", "{}"), "1 to 1000 layers"},
         {"no threshold", CASE("[" RELU("a") "]", "\"full\"", "{}"), "no threshold"},
-        {"unknown spec", "{\"results\":{\"x\":{}}}", "no spec x"},
+        {"unknown spec", "{\"results\":{\"x\":{}}}", "no spec \"x\"; it has"},
+        {"a length that is none", CHECK("\"check5a\":{\"x\":3}"), "expected a count of layers"},
+        {"a length without end", CHECK("\"check5a\":{\"99999999999999999999\":3}"),
+         "from 1 to 1000 layers"},
+        {"a check of no spec", CHECK("\"check1\":[]"), "check1"},
+        {"scores on no spec", CHECK("\"check2\":{\"q\":0}"), "no spec \"q\""},
         {"flops beyond 63 bits",
          CASE("[{\"name\":\"a\",\"type\":\"LINEAR\",\"dims\":{\"M\":1099511627776,"
               "\"N\":1099511627776}}]",
