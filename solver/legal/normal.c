@@ -127,11 +127,29 @@ static bool commutes(enum expr_op op)
            op == EXPR_EQ || op == EXPR_NE;
 }
 
+/* Do the copy and what it copies end at the same places?  Then a padded read of the one is the
+ * same padded read of the other. */
+static bool same_extents(const struct normaliser *n, const struct stmt *stmt)
+{
+    const struct tensor *to = &n->d.op.tensors[stmt->target];
+    const struct tensor *from = &n->d.op.tensors[stmt->value->tensor];
+    bool used[OP_RANK_MAX] = {false};
+    if (to->rank != from->rank)
+        return false;
+    for (size_t i = 0; i < from->rank; i++) {
+        const size_t loop = stmt->value->subs[i]->loop;
+        if (loop >= to->rank || used[loop] || !formula_equal(to->shape[loop], from->shape[i]))
+            return false;
+        used[loop] = true;
+    }
+    return true;
+}
+
 /* The statement that only copies, if the read is of what such a one wrote; else NULL. */
 static const struct stmt *copy_behind(const struct normaliser *n, const struct expr *read)
 {
     const struct tensor *tensor = &n->d.op.tensors[read->tensor];
-    if (!tensor->temporary || tensor->written_by == OP_NONE || read->pad != NULL)
+    if (!tensor->temporary || tensor->written_by == OP_NONE)
         return NULL;
     const struct stmt *stmt = &n->d.stmts[tensor->written_by];
     const struct expr *value = stmt->value;
@@ -141,7 +159,7 @@ static const struct stmt *copy_behind(const struct normaliser *n, const struct e
     for (size_t i = 0; i < value->rank; i++)
         if (value->subs[i]->op != EXPR_INDEX)
             return NULL;
-    return stmt;
+    return read->pad == NULL || same_extents(n, stmt) ? stmt : NULL;
 }
 
 static const struct expr *normal(const struct normaliser *n, const struct expr *expr);
@@ -158,7 +176,15 @@ static const struct expr *normal_read(const struct normaliser *n, const struct e
     if (expr->pad != NULL)
         e->pad = normal(n, expr->pad);
     const struct stmt *copy = copy_behind(n, e);
-    return copy == NULL ? e : expr_replaced(arena, copy->value, subs, OP_NONE);
+    if (copy == NULL)
+        return e;
+    const struct expr *read = expr_replaced(arena, copy->value, subs, OP_NONE);
+    if (e->pad == NULL)
+        return read;
+    struct expr *padded = arena_new(arena, struct expr);
+    *padded = *read;
+    padded->pad = e->pad;
+    return padded;
 }
 
 static const struct expr *normal(const struct normaliser *n, const struct expr *expr)

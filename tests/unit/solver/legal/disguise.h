@@ -119,7 +119,7 @@ static inline const struct expr *redirected(const struct renaming *r, const stru
 {
     struct expr *e = arena_new(r->arena, struct expr);
     *e = *expr;
-    if (e->op == EXPR_READ && e->tensor == r->from && e->pad == NULL)
+    if (e->op == EXPR_READ && e->tensor == r->from)
         e->tensor = r->to;
     for (size_t i = 0; i < COUNT_OF(e->args) && e->args[i] != NULL; i++)
         e->args[i] = redirected(r, e->args[i]);
