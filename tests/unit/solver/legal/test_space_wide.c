@@ -182,7 +182,7 @@ static void test_tile_limits(void **state UNUSED)
          {128, 256, 64, 2, 64, 256, 8, 2, 1, {64, 256, 16}, "bf16", "async", "row-major"},
          "h200-sxm"},
         {LIMIT_PRECISION, /* the track is bf16; f16 has not its range */
-         {128, 128, 32, 8, 8, 256, 8, 3, 1, {16, 8, 16}, "f16", "async", "row-major"},
+         {128, 128, 32, 8, 8, 256, 8, 2, 1, {16, 8, 16}, "f16", "register", "row-major"},
          "h200-sxm"},
         {LIMIT_DEPTH,
          {128, 128, 32, 8, 8, 256, 8, 3, 64, {16, 8, 16}, "bf16", "async", "row-major"},
@@ -369,13 +369,141 @@ static void test_splits(void **state UNUSED)
     }
 }
 
+/* ---- factors ---- */
+
+static const struct bound_op *product_op(struct arena *arena, const char *dtype, const char *track,
+                                         const char *a, const char *body)
+{
+    struct err err = {0};
+    struct buf text;
+    const struct op *op;
+    const struct bound_op *bound;
+    buf_init(&text, arena, PLANS_TEXT_BYTES);
+    buf_printf(&text,
+               "{\"spec\":1,\"name\":\"t\",\"tracks\":{\"%s\":{}},\"shapes\":{\"target\":[{}]},"
+               "\"tensors\":[{\"name\":\"A\",\"role\":\"input\",\"dtype\":\"%s\",\"shape\":%s},"
+               "{\"name\":\"B\",\"role\":\"input\",\"dtype\":\"%s\",\"shape\":[1024,1024]},"
+               "{\"name\":\"C\",\"role\":\"output\",\"dtype\":\"f32\",\"shape\":[16,1024,1024]}],"
+               "\"body\":[\"%s\"]}",
+               track, dtype, a, dtype, body);
+    assert_ok(op_parse(arena, buf_view(&text), "spec", NULL, &op, &err));
+    assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
+    return bound;
+}
+
+#define GROUP(m, n, k, vector, depth, deep, precision, staging)                                    \
+    {                                                                                              \
+        m, n, k, 2, n / 4, m * 2, vector, depth, 1, {64, n, deep}, precision, staging, "swizzled"  \
+    }
+#define OF_WARPS(vector, depth, deep, precision, staging)                                          \
+    {                                                                                              \
+        128, 128, 32, 4, 16, 256, vector, depth, 1, {16, 8, deep}, precision, staging, "swizzled"  \
+    }
+
+/* What tensor cores take from shared memory as it lies, and along what vectors go. */
+static void test_factors(void **state UNUSED)
+{
+    static const char flat[] = "[1024,1024]", deep[] = "[16,1024,1024]", inner[] = "[1024,1024,16]";
+    static const struct {
+        const char *dtype, *track, *shape, *body;
+        struct wide wide;
+        enum limit limit;
+    } cases[] = {
+        /* a warp group reads f32 tiles along K alone: CUTLASS has tf32 for TN only */
+        {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[m,k] * B[n,k]",
+         GROUP(128, 128, 32, 4, 2, 8, "tf32", "async"), LIMIT_COUNT},
+        {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[m,k] * B[k,n]",
+         GROUP(128, 128, 32, 4, 2, 8, "tf32", "async"), LIMIT_MMA_LAYOUT},
+        {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[n,k]",
+         GROUP(128, 128, 32, 4, 2, 8, "tf32", "async"), LIMIT_MMA_LAYOUT},
+        {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[k,n]",
+         GROUP(128, 128, 32, 1, 2, 8, "tf32", "async"), LIMIT_COUNT},
+        {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[k,n]",
+         GROUP(128, 128, 32, 4, 2, 8, "tf32", "register"), LIMIT_COUNT},
+        {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[k,n]",
+         OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_COUNT},
+        {"bf16", "bf16", flat, "C[b,m,n] = sum(k) f32(A[k,m]) * f32(B[k,n])",
+         GROUP(128, 128, 32, 8, 2, 16, "bf16", "async"), LIMIT_COUNT},
+        /* two bytes, but of another type */
+        {"f16", "bf16", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
+         GROUP(128, 128, 32, 8, 2, 16, "bf16", "async"), LIMIT_KERNEL},
+        {"f16", "bf16", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
+         GROUP(128, 128, 32, 8, 2, 16, "bf16", "register"), LIMIT_COUNT},
+        {"i32", "tf32", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
+         OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_KERNEL},
+        /* what the spec rounds between */
+        {"f32", "tf32", flat, "C[b,m,n] = sum(k) f32(f16(A[m,k])) * f32(f16(B[n,k]))",
+         OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_KERNEL},
+        {"f32", "tf32", flat, "C[b,m,n] = sum(k) tf32(A[m,k]) * tf32(B[n,k])",
+         OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_COUNT},
+        {"f32", "f32", flat, "C[b,m,n] = sum(k) tf32(A[m,k]) * tf32(B[n,k])",
+         OF_WARPS(4, 2, 16, "f32", "async"), LIMIT_KERNEL},
+        /* along the batch index, of which a block has one */
+        {"f16", "f16", deep, "C[b,m,n] = sum(k) f32(A[b,m,k]) * f32(B[n,k])",
+         OF_WARPS(8, 2, 16, "f16", "async"), LIMIT_COUNT},
+        {"f16", "f16", inner, "C[b,m,n] = sum(k) f32(A[m,k,b]) * f32(B[n,k])",
+         OF_WARPS(8, 2, 16, "f16", "async"), LIMIT_VECTOR_REST},
+        /* nothing comes by vectors */
+        {"f32",
+         "tf32",
+         flat,
+         "C[b,m,n] = sum(k) (A[m,k] + 1) * (B[n,k] * 2)",
+         {128, 128, 32, 4, 16, 256, 1, 1, 1, {16, 8, 8}, "tf32", "", "swizzled"},
+         LIMIT_COUNT},
+        {"f32",
+         "tf32",
+         flat,
+         "C[b,m,n] = sum(k) (A[m,k] + 1) * (B[n,k] * 2)",
+         {128, 128, 32, 4, 16, 256, 4, 1, 1, {16, 8, 8}, "tf32", "", "swizzled"},
+         LIMIT_VECTOR_REST},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        struct limits limits;
+        arena_init(&arena, ARENA_BYTES);
+        const struct bound_op *bound =
+            product_op(&arena, cases[i].dtype, cases[i].track, cases[i].shape, cases[i].body);
+        const struct plan *plan =
+            plans_plan(&arena, bound, wide_text(&arena, &cases[i].wide, false), "");
+        plan_limits(&arena, plan, bound, plans_machine(&arena, "h200-sxm"), &limits);
+        if (limits.legal != (cases[i].limit == LIMIT_COUNT) ||
+            (!limits.legal && limits.over.limit != cases[i].limit))
+            fail_msg("case %zu: %s", i, limits.legal ? "legal" : limits.reason.at);
+        arena_release(&arena);
+    }
+}
+
+/* A[m,k] has no element for n: threads read it one by one, 16 bytes of it all the same. */
+static void test_rows_elsewhere(void **state UNUSED)
+{
+    static const struct {
+        int vector;
+        enum limit limit;
+    } cases[] = {{4, LIMIT_COUNT}, {8, LIMIT_VECTOR_BYTES}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena;
+        struct limits limits;
+        arena_init(&arena, ARENA_BYTES);
+        const struct bound_op *bound =
+            product_op(&arena, "f32", "f32", "[1024,1024]", "C[b,m,n] = sum(k) A[m,k] * B[k,n]");
+        const struct row_numbers rows = {128, cases[i].vector, cases[i].vector, false, true};
+        const struct plan *plan = plans_plan(&arena, bound, plans_rows(&arena, bound, &rows), "");
+        plan_limits(&arena, plan, bound, plans_machine(&arena, "h200-sxm"), &limits);
+        if (limits.legal != (cases[i].limit == LIMIT_COUNT) ||
+            (!limits.legal && limits.over.limit != cases[i].limit))
+            fail_msg("case %zu: %s", i, limits.legal ? "legal" : limits.reason.at);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_footprints),  cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_tile_limits), cmocka_unit_test(test_refused_kernels),
-        cmocka_unit_test(test_row_limits),  cmocka_unit_test(test_realisable_is_a_part),
-        cmocka_unit_test(test_splits),
+        cmocka_unit_test(test_footprints),     cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_tile_limits),    cmocka_unit_test(test_refused_kernels),
+        cmocka_unit_test(test_row_limits),     cmocka_unit_test(test_realisable_is_a_part),
+        cmocka_unit_test(test_splits),         cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_rows_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
