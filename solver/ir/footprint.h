@@ -62,6 +62,7 @@ struct footprint {
     struct footprint_factor {
         size_t tensor; /* OP_NONE: the factor is computed, not a tensor's element as it lies */
         enum staging staging;
+        bool exact;         /* the region's precision holds all its values */
         bool along_k;       /* what lies side by side in memory goes along K, else along M or N */
         int64_t line;       /* elements that lie side by side in the tile */
         int64_t contiguous; /* in memory, of the tile's own index; 1 when another one runs there */

@@ -98,24 +98,41 @@ static bool holds(enum dtype to, enum dtype from)
            (dtype_is_float(to) && dtype_is_float(from) && dtype_bytes(to) > dtype_bytes(from));
 }
 
+static const enum dtype taken_by[] = {[COMPUTE_F64] = DTYPE_F64,
+                                      [COMPUTE_F32] = DTYPE_F32,
+                                      [COMPUTE_TF32] = DTYPE_F32,
+                                      [COMPUTE_F16] = DTYPE_F16,
+                                      [COMPUTE_BF16] = DTYPE_BF16};
+
+/* The tensor whose elements the factor is, none of them rounded on the way but to `precision`. */
+static const struct expr *unrounded_read(const struct op *op, const struct expr *factor,
+                                         enum compute precision)
+{
+    const struct expr *read = plain_read(factor);
+    for (; read != NULL && factor->op == EXPR_CAST; factor = factor->args[0])
+        if (!holds(factor->dtype, op->tensors[read->tensor].dtype) ||
+            (factor->tf32 && precision != COMPUTE_TF32))
+            return NULL;
+    return read;
+}
+
+static bool is_exact(const struct op *op, const struct expr *factor, enum compute precision)
+{
+    const struct expr *read = unrounded_read(op, factor, precision);
+    const enum dtype own = read != NULL ? op->tensors[read->tensor].dtype : DTYPE_F64;
+    return read != NULL && holds(taken_by[precision], own) &&
+           (precision != COMPUTE_TF32 || dtype_bytes(own) < 4);
+}
+
 bool footprint_copies(const struct op *op, const struct expr *factor, bool mma,
                       enum compute precision)
 {
-    static const enum dtype taken[] = {[COMPUTE_F64] = DTYPE_F64,
-                                       [COMPUTE_F32] = DTYPE_F32,
-                                       [COMPUTE_TF32] = DTYPE_F32,
-                                       [COMPUTE_F16] = DTYPE_F16,
-                                       [COMPUTE_BF16] = DTYPE_BF16};
-    const struct expr *read = plain_read(factor);
+    const struct expr *read = mma ? unrounded_read(op, factor, precision) : plain_read(factor);
     if (read == NULL)
         return false;
     const enum dtype own = op->tensors[read->tensor].dtype;
-    if (!mma)
-        return dtype_bytes(own) == (factor->dtype == DTYPE_F64 ? 8 : 4);
-    for (; factor->op == EXPR_CAST; factor = factor->args[0])
-        if (!holds(factor->dtype, own) || (factor->tf32 && precision != COMPUTE_TF32))
-            return false;
-    return own == taken[precision];
+    return mma ? own == taken_by[precision]
+               : dtype_bytes(own) == (factor->dtype == DTYPE_F64 ? 8 : 4);
 }
 
 static enum staging staging_of(const struct plan_region *region, const struct op *op, size_t tensor)
@@ -146,6 +163,7 @@ static void find_factor(const struct plan_region *region, const struct bound_op 
     struct footprint_factor *own = &out->factor[which];
     *own = (struct footprint_factor){.tensor = OP_NONE,
                                      .staging = STAGE_SHARED,
+                                     .exact = is_exact(bound->op, factor, region->precision),
                                      .along_k = along_k,
                                      .line = along_k ? out->block[SIDE_K] : side,
                                      .contiguous = 1,

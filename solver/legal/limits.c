@@ -108,7 +108,8 @@ static void check_mma_tile(struct check *c)
 }
 
 /* Bits of a factor that the track allows to be lost, and what the region's products keep.  f16 has
- * the bits of tf32 but not its range. */
+ * the bits of tf32 but not its range.  What the precision holds loses nothing on any track:
+ * products of 16-bit data are exact. */
 static void check_precision(struct check *c)
 {
     static const int64_t bits[] = {[COMPUTE_F64] = 53,
@@ -121,7 +122,12 @@ static void check_precision(struct check *c)
     if (!op_track_find(c->bound->op, c->plan->track, &track))
         track = &c->bound->op->tracks[0];
     const bool range = own != COMPUTE_F16 || track->compute == COMPUTE_F16;
+    const bool exact = c->footprint.factor[0].exact && c->footprint.factor[1].exact;
     const int64_t lost = bits[track->compute] - bits[own];
+    if (exact) {
+        add(c, LIMIT_PRECISION, 0, 0);
+        return;
+    }
     add(c, LIMIT_PRECISION, !range ? bits[track->compute] : lost > 0 ? lost : 0, 0);
 }
 

@@ -250,14 +250,29 @@ static void vary_mma(const struct tile_space *t, struct tile_choice choice)
     vary_warps(t, choice, deepest);
 }
 
-/* Precisions that the track allows and that are another choice: tf32 takes f32 data as they lie. */
+/* Are both factors of that type as they lie?  Then its products are exact, whatever the track. */
+static bool is_data_of(const struct tile_space *t, enum compute compute)
+{
+    const struct op *op = t->kind->bound->op;
+    return footprint_copies(op, t->tile.a, true, compute) &&
+           footprint_copies(op, t->tile.b, true, compute);
+}
+
+/* Precisions that the track allows and that are another choice: that of the data, and tf32, which
+ * takes f32 data as they lie. */
 static void vary_precision(const struct tile_space *t, int64_t m, int64_t n)
 {
+    static const enum compute narrow[] = {COMPUTE_F16, COMPUTE_BF16};
     const enum compute own = t->kind->region->precision;
     for (size_t s = 0; s < COUNT_OF(mma_steps); s++) {
         struct tile_choice choice = {
             .side = {1, m, n, mma_steps[s]}, .own = {1, 1, 1, 1}, .precision = own};
         vary_mma(t, choice);
+        for (size_t i = 0; i < COUNT_OF(narrow); i++) {
+            choice.precision = narrow[i];
+            if (narrow[i] != own && is_data_of(t, narrow[i]))
+                vary_mma(t, choice);
+        }
         choice.precision = COMPUTE_TF32;
         if (is_narrow(own) && t->kind->footprint->element_bytes == 4)
             vary_mma(t, choice);
