@@ -85,6 +85,8 @@ struct footprint {
  * that is computed has none. */
 bool footprint_copies(const struct op *op, const struct expr *factor, bool mma,
                       enum compute precision);
+/* Does `precision` hold all values of the factor, so that its products lose nothing? */
+bool footprint_exact(const struct expr *factor, enum compute precision);
 
 /* False with the reason when the statements are not what the primitives say; then *out is
  * untouched.  The plan has passed plan_check.  Text and arrays live in `arena`. */

@@ -116,12 +116,15 @@ static const struct expr *unrounded_read(const struct op *op, const struct expr 
     return read;
 }
 
-static bool is_exact(const struct op *op, const struct expr *factor, enum compute precision)
+bool footprint_exact(const struct expr *factor, enum compute precision)
 {
-    const struct expr *read = unrounded_read(op, factor, precision);
-    const enum dtype own = read != NULL ? op->tensors[read->tensor].dtype : DTYPE_F64;
-    return read != NULL && holds(taken_by[precision], own) &&
-           (precision != COMPUTE_TF32 || dtype_bytes(own) < 4);
+    for (const struct expr *at = factor;; at = at->args[0]) {
+        const bool fits = precision != COMPUTE_TF32 || at->tf32 || dtype_bytes(at->dtype) < 4;
+        if (fits && holds(taken_by[precision], at->dtype))
+            return true;
+        if (at->op != EXPR_CAST || !holds(at->dtype, at->args[0]->dtype))
+            return false;
+    }
 }
 
 bool footprint_copies(const struct op *op, const struct expr *factor, bool mma,
@@ -163,7 +166,7 @@ static void find_factor(const struct plan_region *region, const struct bound_op 
     struct footprint_factor *own = &out->factor[which];
     *own = (struct footprint_factor){.tensor = OP_NONE,
                                      .staging = STAGE_SHARED,
-                                     .exact = is_exact(bound->op, factor, region->precision),
+                                     .exact = footprint_exact(factor, region->precision),
                                      .along_k = along_k,
                                      .line = along_k ? out->block[SIDE_K] : side,
                                      .contiguous = 1,

@@ -250,16 +250,14 @@ static void vary_mma(const struct tile_space *t, struct tile_choice choice)
     vary_warps(t, choice, deepest);
 }
 
-/* Are both factors of that type as they lie?  Then its products are exact, whatever the track. */
-static bool is_data_of(const struct tile_space *t, enum compute compute)
+static bool is_exact(const struct tile_space *t, enum compute compute)
 {
-    const struct op *op = t->kind->bound->op;
-    return footprint_copies(op, t->tile.a, true, compute) &&
-           footprint_copies(op, t->tile.b, true, compute);
+    return footprint_exact(t->tile.a, compute) && footprint_exact(t->tile.b, compute);
 }
 
-/* Precisions that the track allows and that are another choice: that of the data, and tf32, which
- * takes f32 data as they lie. */
+/* Precisions that are another choice than the track's: those that hold the factors, whose products
+ * are exact on any track, and tf32 where the track allows less, which takes f32 data as they lie.
+ */
 static void vary_precision(const struct tile_space *t, int64_t m, int64_t n)
 {
     static const enum compute narrow[] = {COMPUTE_F16, COMPUTE_BF16};
@@ -270,11 +268,12 @@ static void vary_precision(const struct tile_space *t, int64_t m, int64_t n)
         vary_mma(t, choice);
         for (size_t i = 0; i < COUNT_OF(narrow); i++) {
             choice.precision = narrow[i];
-            if (narrow[i] != own && is_data_of(t, narrow[i]))
+            if (narrow[i] != own && is_exact(t, narrow[i]))
                 vary_mma(t, choice);
         }
         choice.precision = COMPUTE_TF32;
-        if (is_narrow(own) && t->kind->footprint->element_bytes == 4)
+        if ((is_narrow(own) || (own == COMPUTE_F32 && is_exact(t, COMPUTE_TF32))) &&
+            t->kind->footprint->element_bytes == 4)
             vary_mma(t, choice);
     }
 }

@@ -438,6 +438,17 @@ static void test_factors(void **state UNUSED)
          OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_COUNT},
         {"f32", "f32", flat, "C[b,m,n] = sum(k) tf32(A[m,k]) * tf32(B[n,k])",
          OF_WARPS(4, 2, 16, "f32", "async"), LIMIT_KERNEL},
+        /* what a precision holds is exact on any track */
+        {"f16", "f32", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
+         GROUP(128, 128, 32, 8, 2, 16, "f16", "async"), LIMIT_COUNT},
+        {"f32", "f32", flat, "C[b,m,n] = sum(k) f32(f16(A[m,k])) * f32(f16(B[n,k]))",
+         GROUP(128, 128, 32, 4, 2, 16, "f16", "register"), LIMIT_COUNT},
+        {"f32", "f32", flat, "C[b,m,n] = sum(k) f32(f16(A[m,k])) * f32(f16(B[n,k]))",
+         GROUP(128, 128, 32, 4, 2, 16, "bf16", "register"), LIMIT_PRECISION},
+        {"f16", "f32", flat, "C[b,m,n] = sum(k) f32(bf16(A[m,k])) * f32(B[n,k])",
+         GROUP(128, 128, 32, 8, 2, 16, "f16", "register"), LIMIT_PRECISION},
+        {"bf16", "f32", flat, "C[b,m,n] = sum(k) tf32(f32(A[m,k])) * f32(B[n,k])",
+         GROUP(128, 128, 32, 4, 2, 8, "tf32", "register"), LIMIT_COUNT},
         /* along the batch index, of which a block has one */
         {"f16", "f16", deep, "C[b,m,n] = sum(k) f32(A[b,m,k]) * f32(B[n,k])",
          OF_WARPS(8, 2, 16, "f16", "async"), LIMIT_COUNT},
