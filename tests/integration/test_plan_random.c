@@ -358,8 +358,28 @@ static void test_products(void **state UNUSED)
     assert_true(checked > SAMPLES * CHOICES / 8);
 }
 
+/* A side of size 0 leaves nothing to do, and kernels to launch all the same. */
+static void test_nothing_to_do(void **state UNUSED)
+{
+    static const int64_t shapes[][4] = {
+        {1, 0, 1024, 1024}, {1, 1024, 0, 7}, {2, 64, 64, 0}, {0, 64, 64, 64}, {0, 0, 0, 0}};
+    struct rng rng;
+    rng_init(&rng, 12);
+    for (size_t i = 0; i < COUNT_OF(shapes); i++) {
+        struct arena arena;
+        struct sample sample = {
+            .factor = {{"f32", "", "mk", false, 16}, {"f32", "", "kn", false, 16}}, .track = "f32"};
+        arena_init(&arena, arena_bytes_max);
+        memcpy(sample.side, shapes[i], sizeof(shapes[i]));
+        sample.machine = *plans_machine(&arena, "h200-sxm");
+        (void)check_sample(&arena, &rng, &sample);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_products)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_products),
+                                       cmocka_unit_test(test_nothing_to_do)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
