@@ -280,19 +280,17 @@ static int64_t rows_shared_bytes(const struct rows *rows)
 static void rows_registers(const struct rows *rows)
 {
     struct footprint *out = rows->out;
-    int64_t arrays = 0, words = 1, far = 0, widest = 1;
+    int64_t arrays = 0, words = 1, far = 0;
     out->element_bytes = 1;
     for (size_t t = 0; t < rows->op->tensor_count; t++) {
-        int64_t bytes = (int64_t)dtype_bytes(rows->op->tensors[t].dtype);
         far += rows->far[t] && !rows->arrays[t];
-        widest = rows->far[t] && bytes > widest ? bytes : widest;
         if (!rows->arrays[t])
             continue;
+        int64_t bytes = (int64_t)dtype_bytes(rows->op->tensors[t].dtype);
         arrays++;
         words = bytes > 4 ? 2 : words;
         out->element_bytes = bytes > out->element_bytes ? bytes : out->element_bytes;
     }
-    out->element_bytes = arrays > 0 ? out->element_bytes : widest;
     out->registers = ROW_REGISTERS + ROW_FAR_REGISTERS * far +
                      out->items * words * smaller(arrays, ROW_ARRAYS_LIVE);
 }

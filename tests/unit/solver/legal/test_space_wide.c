@@ -401,107 +401,86 @@ static const struct bound_op *product_op(struct arena *arena, const char *dtype,
     }
 
 /* What tensor cores take from shared memory as it lies, and along what vectors go. */
+static const char flat[] = "[1024,1024]", deep[] = "[16,1024,1024]", inner[] = "[1024,1024,16]";
+static const struct {
+    const char *dtype, *track, *shape, *body;
+    struct wide wide;
+    enum limit limit;
+} factor_cases[] = {
+    /* a warp group reads f32 tiles along K alone: CUTLASS has tf32 for TN only */
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[m,k] * B[n,k]",
+     GROUP(128, 128, 32, 4, 2, 8, "tf32", "async"), LIMIT_COUNT},
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[m,k] * B[k,n]",
+     GROUP(128, 128, 32, 4, 2, 8, "tf32", "async"), LIMIT_MMA_LAYOUT},
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[n,k]",
+     GROUP(128, 128, 32, 4, 2, 8, "tf32", "async"), LIMIT_MMA_LAYOUT},
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[k,n]",
+     GROUP(128, 128, 32, 1, 2, 8, "tf32", "async"), LIMIT_COUNT},
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[k,n]",
+     GROUP(128, 128, 32, 4, 2, 8, "tf32", "register"), LIMIT_COUNT},
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[k,n]", OF_WARPS(4, 2, 8, "tf32", "async"),
+     LIMIT_COUNT},
+    {"bf16", "bf16", flat, "C[b,m,n] = sum(k) f32(A[k,m]) * f32(B[k,n])",
+     GROUP(128, 128, 32, 8, 2, 16, "bf16", "async"), LIMIT_COUNT},
+    /* two bytes, but of another type */
+    {"f16", "bf16", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
+     GROUP(128, 128, 32, 8, 2, 16, "bf16", "async"), LIMIT_KERNEL},
+    {"f16", "bf16", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
+     GROUP(128, 128, 32, 8, 2, 16, "bf16", "register"), LIMIT_COUNT},
+    {"i32", "tf32", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
+     OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_KERNEL},
+    /* what the spec rounds between */
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) f32(f16(A[m,k])) * f32(f16(B[n,k]))",
+     OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_KERNEL},
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) tf32(A[m,k]) * tf32(B[n,k])",
+     OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_COUNT},
+    {"f32", "f32", flat, "C[b,m,n] = sum(k) tf32(A[m,k]) * tf32(B[n,k])",
+     OF_WARPS(4, 2, 16, "f32", "async"), LIMIT_KERNEL},
+    /* what a precision holds is exact on any track */
+    {"f16", "f32", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
+     GROUP(128, 128, 32, 8, 2, 16, "f16", "async"), LIMIT_COUNT},
+    {"f32", "f32", flat, "C[b,m,n] = sum(k) f32(f16(A[m,k])) * f32(f16(B[n,k]))",
+     GROUP(128, 128, 32, 4, 2, 16, "f16", "register"), LIMIT_COUNT},
+    {"f32", "f32", flat, "C[b,m,n] = sum(k) f32(f16(A[m,k])) * f32(f16(B[n,k]))",
+     GROUP(128, 128, 32, 4, 2, 16, "bf16", "register"), LIMIT_PRECISION},
+    {"f16", "f32", flat, "C[b,m,n] = sum(k) f32(bf16(A[m,k])) * f32(B[n,k])",
+     GROUP(128, 128, 32, 8, 2, 16, "f16", "register"), LIMIT_PRECISION},
+    {"bf16", "f32", flat, "C[b,m,n] = sum(k) tf32(f32(A[m,k])) * f32(B[n,k])",
+     GROUP(128, 128, 32, 4, 2, 8, "tf32", "register"), LIMIT_COUNT},
+    /* along the batch index, of which a block has one */
+    {"f16", "f16", deep, "C[b,m,n] = sum(k) f32(A[b,m,k]) * f32(B[n,k])",
+     OF_WARPS(8, 2, 16, "f16", "async"), LIMIT_COUNT},
+    {"f16", "f16", inner, "C[b,m,n] = sum(k) f32(A[m,k,b]) * f32(B[n,k])",
+     OF_WARPS(8, 2, 16, "f16", "async"), LIMIT_VECTOR_REST},
+    /* nothing comes by vectors */
+    {"f32",
+     "tf32",
+     flat,
+     "C[b,m,n] = sum(k) (A[m,k] + 1) * (B[n,k] * 2)",
+     {128, 128, 32, 4, 16, 256, 1, 1, 1, {16, 8, 8}, "tf32", "", "swizzled"},
+     LIMIT_COUNT},
+    {"f32",
+     "tf32",
+     flat,
+     "C[b,m,n] = sum(k) (A[m,k] + 1) * (B[n,k] * 2)",
+     {128, 128, 32, 4, 16, 256, 4, 1, 1, {16, 8, 8}, "tf32", "", "swizzled"},
+     LIMIT_VECTOR_REST},
+};
+
 static void test_factors(void **state UNUSED)
 {
-    static const char flat[] = "[1024,1024]", deep[] = "[16,1024,1024]", inner[] = "[1024,1024,16]";
-    static const struct {
-        const char *dtype, *track, *shape, *body;
-        struct wide wide;
-        enum limit limit;
-    } cases[] = {
-        /* a warp group reads f32 tiles along K alone: CUTLASS has tf32 for TN only */
-        {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[m,k] * B[n,k]",
-         GROUP(128, 128, 32, 4, 2, 8, "tf32", "async"), LIMIT_COUNT},
-        {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[m,k] * B[k,n]",
-         GROUP(128, 128, 32, 4, 2, 8, "tf32", "async"), LIMIT_MMA_LAYOUT},
-        {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[n,k]",
-         GROUP(128, 128, 32, 4, 2, 8, "tf32", "async"), LIMIT_MMA_LAYOUT},
-        {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[k,n]",
-         GROUP(128, 128, 32, 1, 2, 8, "tf32", "async"), LIMIT_COUNT},
-        {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[k,n]",
-         GROUP(128, 128, 32, 4, 2, 8, "tf32", "register"), LIMIT_COUNT},
-        {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[k,n]",
-         OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_COUNT},
-        {"bf16", "bf16", flat, "C[b,m,n] = sum(k) f32(A[k,m]) * f32(B[k,n])",
-         GROUP(128, 128, 32, 8, 2, 16, "bf16", "async"), LIMIT_COUNT},
-        /* two bytes, but of another type */
-        {"f16", "bf16", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
-         GROUP(128, 128, 32, 8, 2, 16, "bf16", "async"), LIMIT_KERNEL},
-        {"f16", "bf16", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
-         GROUP(128, 128, 32, 8, 2, 16, "bf16", "register"), LIMIT_COUNT},
-        {"i32", "tf32", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
-         OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_KERNEL},
-        /* what the spec rounds between */
-        {"f32", "tf32", flat, "C[b,m,n] = sum(k) f32(f16(A[m,k])) * f32(f16(B[n,k]))",
-         OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_KERNEL},
-        {"f32", "tf32", flat, "C[b,m,n] = sum(k) tf32(A[m,k]) * tf32(B[n,k])",
-         OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_COUNT},
-        {"f32", "f32", flat, "C[b,m,n] = sum(k) tf32(A[m,k]) * tf32(B[n,k])",
-         OF_WARPS(4, 2, 16, "f32", "async"), LIMIT_KERNEL},
-        /* what a precision holds is exact on any track */
-        {"f16", "f32", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
-         GROUP(128, 128, 32, 8, 2, 16, "f16", "async"), LIMIT_COUNT},
-        {"f32", "f32", flat, "C[b,m,n] = sum(k) f32(f16(A[m,k])) * f32(f16(B[n,k]))",
-         GROUP(128, 128, 32, 4, 2, 16, "f16", "register"), LIMIT_COUNT},
-        {"f32", "f32", flat, "C[b,m,n] = sum(k) f32(f16(A[m,k])) * f32(f16(B[n,k]))",
-         GROUP(128, 128, 32, 4, 2, 16, "bf16", "register"), LIMIT_PRECISION},
-        {"f16", "f32", flat, "C[b,m,n] = sum(k) f32(bf16(A[m,k])) * f32(B[n,k])",
-         GROUP(128, 128, 32, 8, 2, 16, "f16", "register"), LIMIT_PRECISION},
-        {"bf16", "f32", flat, "C[b,m,n] = sum(k) tf32(f32(A[m,k])) * f32(B[n,k])",
-         GROUP(128, 128, 32, 4, 2, 8, "tf32", "register"), LIMIT_COUNT},
-        /* along the batch index, of which a block has one */
-        {"f16", "f16", deep, "C[b,m,n] = sum(k) f32(A[b,m,k]) * f32(B[n,k])",
-         OF_WARPS(8, 2, 16, "f16", "async"), LIMIT_COUNT},
-        {"f16", "f16", inner, "C[b,m,n] = sum(k) f32(A[m,k,b]) * f32(B[n,k])",
-         OF_WARPS(8, 2, 16, "f16", "async"), LIMIT_VECTOR_REST},
-        /* nothing comes by vectors */
-        {"f32",
-         "tf32",
-         flat,
-         "C[b,m,n] = sum(k) (A[m,k] + 1) * (B[n,k] * 2)",
-         {128, 128, 32, 4, 16, 256, 1, 1, 1, {16, 8, 8}, "tf32", "", "swizzled"},
-         LIMIT_COUNT},
-        {"f32",
-         "tf32",
-         flat,
-         "C[b,m,n] = sum(k) (A[m,k] + 1) * (B[n,k] * 2)",
-         {128, 128, 32, 4, 16, 256, 4, 1, 1, {16, 8, 8}, "tf32", "", "swizzled"},
-         LIMIT_VECTOR_REST},
-    };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < COUNT_OF(factor_cases); i++) {
         struct arena arena;
         struct limits limits;
         arena_init(&arena, ARENA_BYTES);
         const struct bound_op *bound =
-            product_op(&arena, cases[i].dtype, cases[i].track, cases[i].shape, cases[i].body);
+            product_op(&arena, factor_cases[i].dtype, factor_cases[i].track, factor_cases[i].shape,
+                       factor_cases[i].body);
         const struct plan *plan =
-            plans_plan(&arena, bound, wide_text(&arena, &cases[i].wide, false), "");
+            plans_plan(&arena, bound, wide_text(&arena, &factor_cases[i].wide, false), "");
         plan_limits(&arena, plan, bound, plans_machine(&arena, "h200-sxm"), &limits);
-        if (limits.legal != (cases[i].limit == LIMIT_COUNT) ||
-            (!limits.legal && limits.over.limit != cases[i].limit))
-            fail_msg("case %zu: %s", i, limits.legal ? "legal" : limits.reason.at);
-        arena_release(&arena);
-    }
-}
-
-/* A[m,k] has no element for n: threads read it one by one, 16 bytes of it all the same. */
-static void test_rows_elsewhere(void **state UNUSED)
-{
-    static const struct {
-        int vector;
-        enum limit limit;
-    } cases[] = {{4, LIMIT_COUNT}, {8, LIMIT_VECTOR_BYTES}};
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct arena arena;
-        struct limits limits;
-        arena_init(&arena, ARENA_BYTES);
-        const struct bound_op *bound =
-            product_op(&arena, "f32", "f32", "[1024,1024]", "C[b,m,n] = sum(k) A[m,k] * B[k,n]");
-        const struct row_numbers rows = {128, cases[i].vector, cases[i].vector, false, true};
-        const struct plan *plan = plans_plan(&arena, bound, plans_rows(&arena, bound, &rows), "");
-        plan_limits(&arena, plan, bound, plans_machine(&arena, "h200-sxm"), &limits);
-        if (limits.legal != (cases[i].limit == LIMIT_COUNT) ||
-            (!limits.legal && limits.over.limit != cases[i].limit))
+        if (limits.legal != (factor_cases[i].limit == LIMIT_COUNT) ||
+            (!limits.legal && limits.over.limit != factor_cases[i].limit))
             fail_msg("case %zu: %s", i, limits.legal ? "legal" : limits.reason.at);
         arena_release(&arena);
     }
@@ -510,11 +489,10 @@ static void test_rows_elsewhere(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_footprints),     cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_tile_limits),    cmocka_unit_test(test_refused_kernels),
-        cmocka_unit_test(test_row_limits),     cmocka_unit_test(test_realisable_is_a_part),
-        cmocka_unit_test(test_splits),         cmocka_unit_test(test_factors),
-        cmocka_unit_test(test_rows_elsewhere),
+        cmocka_unit_test(test_footprints),  cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_tile_limits), cmocka_unit_test(test_refused_kernels),
+        cmocka_unit_test(test_row_limits),  cmocka_unit_test(test_realisable_is_a_part),
+        cmocka_unit_test(test_splits),      cmocka_unit_test(test_factors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
