@@ -33,7 +33,7 @@ static const struct {
 } footprint_cases[] = {
     /* three stages of 128 rows of 32 + 8 and 32 rows of 128 + 8; 40, 64 sums, fragments of 64
      * rows and 32 columns of 16 bf16: 1536 * 2 / 128 */
-    {"padded", plain, true, 3 * (128 * 40 + 32 * 136) * 2, 40 + 64 + 24, 256, 1024, 1, 0},
+    {"padded", WIDE_PLAIN, true, 3 * (128 * 40 + 32 * 136) * 2, 40 + 64 + 24, 256, 1024, 1, 0},
     {"swizzled",
      {128, 128, 32, 8, 8, 256, 8, 3, 1, {16, 8, 16}, "bf16", "async", "swizzled"},
      true,
@@ -161,8 +161,8 @@ static void test_tile_limits(void **state UNUSED)
         struct wide wide;
         const char *machine;
     } cases[] = {
-        {LIMIT_COUNT, plain, "h200-sxm"},
-        {LIMIT_COUNT, plain, "a100-sxm-80"},
+        {LIMIT_COUNT, WIDE_PLAIN, "h200-sxm"},
+        {LIMIT_COUNT, WIDE_PLAIN, "a100-sxm-80"},
         {LIMIT_MMA_SHAPE,
          {128, 128, 32, 8, 8, 256, 8, 3, 1, {16, 16, 16}, "bf16", "async", "row-major"},
          "h200-sxm"},
