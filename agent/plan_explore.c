@@ -188,6 +188,7 @@ static void scores_text(struct buf *out, const struct plan_region *region,
 static void tile_text(struct buf *out, const struct plan_region *region)
 {
     bool async = false, ahead = false;
+    struct str other = {0}; /* comes through registers where another is copied */
 
     tiles_text(out, region, "a block", false);
     tiles_text(out, region, "a thread", true);
@@ -198,12 +199,18 @@ static void tile_text(struct buf *out, const struct plan_region *region)
     for (size_t i = 0; i < region->stage_count; i++) {
         async |= region->stages[i].staging == STAGE_ASYNC;
         ahead |= region->stages[i].staging == STAGE_REGISTER;
+        if (region->stages[i].staging != STAGE_ASYNC)
+            other = region->stages[i].tensor;
     }
     if (region->depth > 1)
-        buf_printf(out, "%lld stages%s, ", (long long)region->depth,
+        buf_printf(out, "%lld stages%s", (long long)region->depth,
                    async   ? " copied asynchronously"
                    : ahead ? " through registers"
                            : "");
+    if (region->depth > 1 && async && other.len > 0)
+        buf_printf(out, " but %.*s through registers", STR_ARG(other));
+    if (region->depth > 1)
+        buf_text(out, ", ");
     if (!str_equal(region->layout, str_from("row-major")))
         buf_printf(out, "%.*s, ", STR_ARG(region->layout));
 }

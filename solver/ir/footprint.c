@@ -468,6 +468,8 @@ bool footprint_of(struct arena *arena, const struct plan_region *region,
     } else {
         elements_footprint(arena, region, bound, &made);
     }
+    /* a launch has a block, where a dim of size 0 leaves nothing to do too */
+    made.blocks = made.blocks > 1 ? made.blocks : 1;
     *out = made;
     return true;
 }

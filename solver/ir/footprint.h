@@ -62,8 +62,10 @@ struct footprint {
     struct footprint_factor {
         size_t tensor; /* OP_NONE: the factor is computed, not a tensor's element as it lies */
         enum staging staging;
+        bool exact;         /* the region's precision holds all its values */
+        bool along_k;       /* what lies side by side in memory goes along K, else along M or N */
         int64_t line;       /* elements that lie side by side in the tile */
-        int64_t contiguous; /* elements of a row of the tensor */
+        int64_t contiguous; /* in memory, of the tile's own index; 1 when another one runs there */
         int64_t copy_bytes; /* an access to it; of an asynchronous copy what it copies */
         int64_t align;      /* bytes */
     } factor[2];            /* over M and K, over N and K */
@@ -80,6 +82,14 @@ struct footprint {
     int64_t depth; /* stages of its pipeline, 1 = none */
     bool mma;
 };
+
+/* Does an asynchronous copy of that factor's tensor leave what products of `precision` take?  CUDA
+ * cores convert what they read from shared memory, tensor cores take it as it lies there.  A factor
+ * that is computed has none. */
+bool footprint_copies(const struct op *op, const struct expr *factor, bool mma,
+                      enum compute precision);
+/* Does `precision` hold all values of the factor, so that its products lose nothing? */
+bool footprint_exact(const struct expr *factor, enum compute precision);
 
 /* False with the reason when the statements are not what the primitives say; then *out is
  * untouched.  The plan has passed plan_check.  Text and arrays live in `arena`. */

@@ -91,12 +91,70 @@ static const struct expr *plain_read(const struct expr *factor)
     return factor;
 }
 
+/* Do all values of `from` stay as they are in `to`? */
+static bool holds(enum dtype to, enum dtype from)
+{
+    return to == from ||
+           (dtype_is_float(to) && dtype_is_float(from) && dtype_bytes(to) > dtype_bytes(from));
+}
+
+static const enum dtype taken_by[] = {[COMPUTE_F64] = DTYPE_F64,
+                                      [COMPUTE_F32] = DTYPE_F32,
+                                      [COMPUTE_TF32] = DTYPE_F32,
+                                      [COMPUTE_F16] = DTYPE_F16,
+                                      [COMPUTE_BF16] = DTYPE_BF16};
+
+/* The tensor whose elements the factor is, none of them rounded on the way but to `precision`. */
+static const struct expr *unrounded_read(const struct op *op, const struct expr *factor,
+                                         enum compute precision)
+{
+    const struct expr *read = plain_read(factor);
+    for (; read != NULL && factor->op == EXPR_CAST; factor = factor->args[0])
+        if (!holds(factor->dtype, op->tensors[read->tensor].dtype) ||
+            (factor->tf32 && precision != COMPUTE_TF32))
+            return NULL;
+    return read;
+}
+
+bool footprint_exact(const struct expr *factor, enum compute precision)
+{
+    for (const struct expr *at = factor;; at = at->args[0]) {
+        const bool fits = precision != COMPUTE_TF32 || at->tf32 || dtype_bytes(at->dtype) < 4;
+        if (fits && holds(taken_by[precision], at->dtype))
+            return true;
+        if (at->op != EXPR_CAST || !holds(at->dtype, at->args[0]->dtype))
+            return false;
+    }
+}
+
+bool footprint_copies(const struct op *op, const struct expr *factor, bool mma,
+                      enum compute precision)
+{
+    const struct expr *read = mma ? unrounded_read(op, factor, precision) : plain_read(factor);
+    if (read == NULL)
+        return false;
+    const enum dtype own = op->tensors[read->tensor].dtype;
+    return mma ? own == taken_by[precision]
+               : dtype_bytes(own) == (factor->dtype == DTYPE_F64 ? 8 : 4);
+}
+
 static enum staging staging_of(const struct plan_region *region, const struct op *op, size_t tensor)
 {
     for (size_t i = 0; tensor != OP_NONE && i < region->stage_count; i++)
         if (str_equal(region->stages[i].tensor, op->tensors[tensor].name))
             return region->stages[i].staging;
     return STAGE_SHARED;
+}
+
+/* Elements of the tensor that lie side by side along the index which `group` runs along fastest. */
+static int64_t contiguous_of(const struct bound_op *bound, const struct tile *tile,
+                             const struct expr *read, enum tile_group group)
+{
+    const size_t last = bound->op->tensors[read->tensor].rank - 1;
+    const size_t count = tile->loop_count[group];
+    return count > 0 && read->subs[last]->loop == tile->loops[group][count - 1]
+               ? bound->tensors[read->tensor].shape[last]
+               : 1;
 }
 
 static void find_factor(const struct plan_region *region, const struct bound_op *bound,
@@ -108,6 +166,8 @@ static void find_factor(const struct plan_region *region, const struct bound_op 
     struct footprint_factor *own = &out->factor[which];
     *own = (struct footprint_factor){.tensor = OP_NONE,
                                      .staging = STAGE_SHARED,
+                                     .exact = footprint_exact(factor, region->precision),
+                                     .along_k = along_k,
                                      .line = along_k ? out->block[SIDE_K] : side,
                                      .contiguous = 1,
                                      .copy_bytes = (int64_t)dtype_bytes(factor->dtype),
@@ -115,26 +175,26 @@ static void find_factor(const struct plan_region *region, const struct bound_op 
     if (read == NULL)
         return;
     const struct tensor *tensor = &bound->op->tensors[read->tensor];
-    const struct bound_tensor *shape = &bound->tensors[read->tensor];
     own->tensor = read->tensor;
     own->staging = staging_of(region, bound->op, read->tensor);
-    own->contiguous = shape->shape[tensor->rank - 1];
+    own->contiguous = contiguous_of(bound, tile, read,
+                                    along_k      ? TILE_K
+                                    : which == 0 ? TILE_M
+                                                 : TILE_N);
     own->copy_bytes = region->vector * (int64_t)dtype_bytes(tensor->dtype);
     own->align = tensor->temporary ? PAD_BYTES : tensor->align;
 }
 
-/* An asynchronous copy leaves bytes as they are: what products take must lie like that. */
 static bool copies_fit(const struct plan_region *region, const struct bound_op *bound,
-                       const struct footprint *out, const char **why)
+                       const struct tile *tile, const struct footprint *out, const char **why)
 {
     for (int i = 0; i < 2; i++) {
-        const struct footprint_factor *own = &out->factor[i];
-        if (own->staging != STAGE_ASYNC)
-            continue;
-        const int64_t bytes = (int64_t)dtype_bytes(bound->op->tensors[own->tensor].dtype);
-        *why = "an asynchronous copy converts nothing: a factor's elements are not of the size "
-               "that the products take";
-        if (bytes != out->factor_bytes)
+        *why = out->mma ? "an asynchronous copy converts nothing: a factor's elements are not of "
+                          "the type that the products take"
+                        : "an asynchronous copy converts nothing: a factor's elements are not of "
+                          "the size that the products take";
+        if (out->factor[i].staging == STAGE_ASYNC &&
+            !footprint_copies(bound->op, i == 0 ? tile->a : tile->b, out->mma, region->precision))
             return false;
     }
     for (size_t i = 0; i < region->stage_count; i++) {
@@ -259,7 +319,7 @@ bool tile_footprint(struct arena *arena, const struct plan_region *region,
     out->items = out->passes = 1;
     for (int i = 0; i < 2; i++)
         find_factor(region, bound, &tile, i, out);
-    if (!copies_fit(region, bound, out, why))
+    if (!copies_fit(region, bound, &tile, out, why))
         return false;
     tile_counts(region, out);
     out->shared_bytes = footprint_times(stage_bytes(region, out), region->depth);

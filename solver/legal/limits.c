@@ -75,13 +75,26 @@ static void check_register_tile(struct check *c)
     add(c, LIMIT_TILE_REST, rest, 0);
 }
 
+/* Layouts of shared memory that the instruction does not read.  A warp group's comes in swizzled
+ * rows.  Of 16-bit types it may run along either side, of wider ones along K alone (PTX ISA,
+ * wgmma.mma_async, imm-trans-b): there a copy of several elements cannot turn a factor that lies
+ * along M or N, while through registers, or by single elements, it can be. */
+static int64_t odd_layouts(const struct check *c)
+{
+    const struct footprint *f = &c->footprint;
+    int64_t odd = !str_equal(c->region->layout, str_from("swizzled"));
+    for (int i = 0; i < 2; i++)
+        odd += f->factor_bytes > 2 && f->factor[i].staging == STAGE_ASYNC &&
+               !f->factor[i].along_k && f->vector > 1;
+    return f->shape->threads > WARP ? odd : 0;
+}
+
 static void check_mma_tile(struct check *c)
 {
     const struct footprint *f = &c->footprint;
     const struct mma_shape *shape = f->shape;
     const bool known = shape != NULL && c->machine->capability <= shape->capability_most &&
                        mma_rate(c->machine, c->region->precision) > 0;
-    const bool swizzled = str_equal(c->region->layout, str_from("swizzled"));
     add(c, LIMIT_MMA_SHAPE, !known, 0);
     if (shape == NULL)
         return;
@@ -91,11 +104,12 @@ static void check_mma_tile(struct check *c)
                          f->block[SIDE_N] % across + f->block[SIDE_K] % shape->k +
                          f->threads % shape->threads;
     add(c, LIMIT_MMA_REST, rest, 0);
-    add(c, LIMIT_MMA_LAYOUT, shape->threads > WARP && !swizzled, 0);
+    add(c, LIMIT_MMA_LAYOUT, odd_layouts(c), 0);
 }
 
 /* Bits of a factor that the track allows to be lost, and what the region's products keep.  f16 has
- * the bits of tf32 but not its range. */
+ * the bits of tf32 but not its range.  What the precision holds loses nothing on any track:
+ * products of 16-bit data are exact. */
 static void check_precision(struct check *c)
 {
     static const int64_t bits[] = {[COMPUTE_F64] = 53,
@@ -108,7 +122,12 @@ static void check_precision(struct check *c)
     if (!op_track_find(c->bound->op, c->plan->track, &track))
         track = &c->bound->op->tracks[0];
     const bool range = own != COMPUTE_F16 || track->compute == COMPUTE_F16;
+    const bool exact = c->footprint.factor[0].exact && c->footprint.factor[1].exact;
     const int64_t lost = bits[track->compute] - bits[own];
+    if (exact) {
+        add(c, LIMIT_PRECISION, 0, 0);
+        return;
+    }
     add(c, LIMIT_PRECISION, !range ? bits[track->compute] : lost > 0 ? lost : 0, 0);
 }
 
@@ -136,7 +155,9 @@ static void check_pipeline(struct check *c)
 static void check_factors(struct check *c)
 {
     const struct footprint *f = &c->footprint;
-    int64_t bytes = 1, rest = 0, wanted = 1, align = ACCESS_BYTES;
+    const bool computed = f->factor[0].tensor == OP_NONE && f->factor[1].tensor == OP_NONE;
+    int64_t bytes = 1, wanted = 1, align = ACCESS_BYTES;
+    int64_t rest = computed ? f->vector - 1 : 0; /* nothing to access so */
     for (int i = 0; i < 2; i++) {
         const struct footprint_factor *own = &f->factor[i];
         if (own->tensor == OP_NONE || f->vector == 1)

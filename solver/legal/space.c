@@ -218,12 +218,12 @@ static bool fill_domain(struct builder *b, struct err *err)
     struct limits limits;
     region_limits(b->arena, b->skeleton, b->region, b->bound, b->machine, NULL, &limits);
     generate(b);
-    struct plan_region *kept = arena_array(b->arena, struct plan_region, b->domain.count + 1);
-    memcpy(kept, b->choices, b->domain.count * sizeof(*kept));
-    b->domain.choices = kept;
     if (b->domain.count == 0)
         return err_raise(err, ERR_LIMIT, "region %zu has no legal choice, nor is its own: %.*s",
                          b->region, STR_ARG(limits.reason));
+    struct plan_region *kept = arena_array(b->arena, struct plan_region, b->domain.count);
+    memcpy(kept, b->choices, b->domain.count * sizeof(*kept));
+    b->domain.choices = kept;
     return true;
 }
 

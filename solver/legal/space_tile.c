@@ -86,17 +86,20 @@ static void set_primitives(const struct tile_space *t, struct plan_region *regio
 /* Factors that are a tensor's elements come as `feed` says, one tensor once.  A copy converts
  * nothing: a factor that must be converted comes through registers. */
 static void set_stages(const struct tile_space *t, struct plan_region *region,
-                       const struct tile_choice *choice, int64_t factor_bytes)
+                       const struct tile_choice *choice)
 {
     const struct footprint *f = t->kind->footprint;
     const struct op *op = t->kind->bound->op;
+    const bool mma = choice->mma[0] > 0, twice = f->factor[0].tensor == f->factor[1].tensor;
+    const bool copies[] = {footprint_copies(op, t->tile.a, mma, choice->precision),
+                           footprint_copies(op, t->tile.b, mma, choice->precision)};
     struct plan_stage *stages = arena_array(t->kind->arena, struct plan_stage, 2);
     size_t count = 0;
     for (int i = 0; i < 2; i++) {
         const size_t tensor = f->factor[i].tensor;
-        if (tensor == OP_NONE || (i == 1 && tensor == f->factor[0].tensor))
+        if (tensor == OP_NONE || (i == 1 && twice))
             continue;
-        const bool same = (int64_t)dtype_bytes(op->tensors[tensor].dtype) == factor_bytes;
+        const bool same = twice ? copies[0] && copies[1] : copies[i];
         stages[count].tensor = op->tensors[tensor].name;
         stages[count++].staging =
             choice->feed->staging == STAGE_ASYNC && !same ? STAGE_REGISTER : choice->feed->staging;
@@ -121,9 +124,6 @@ static void offer_tile(const struct tile_space *t, const struct tile_choice *cho
     region.threads[0] = threads;
     set_tiles(t, &region, choice);
     if (choice->feed != NULL) {
-        const bool mma = choice->mma[0] > 0;
-        const int64_t bytes =
-            mma && is_narrow(choice->precision) ? 2 : t->kind->footprint->element_bytes;
         region.vector = choice->vector;
         region.depth = choice->feed->depth;
         region.split = choice->split;
@@ -133,7 +133,7 @@ static void offer_tile(const struct tile_space *t, const struct tile_choice *cho
         if (choice->swizzled)
             region.layout = str_from(swizzled);
         set_primitives(t, &region, choice);
-        set_stages(t, &region, choice, bytes);
+        set_stages(t, &region, choice);
     }
     t->kind->offer(t->kind->context, &region);
 }
@@ -250,25 +250,40 @@ static void vary_mma(const struct tile_space *t, struct tile_choice choice)
     vary_warps(t, choice, deepest);
 }
 
-/* Precisions that the track allows and that are another choice: tf32 takes f32 data as they lie. */
+static bool is_exact(const struct tile_space *t, enum compute compute)
+{
+    return footprint_exact(t->tile.a, compute) && footprint_exact(t->tile.b, compute);
+}
+
+/* Precisions that are another choice than the track's: those that hold the factors, whose products
+ * are exact on any track, and tf32 where the track allows less, which takes f32 data as they lie.
+ */
 static void vary_precision(const struct tile_space *t, int64_t m, int64_t n)
 {
+    static const enum compute narrow[] = {COMPUTE_F16, COMPUTE_BF16};
     const enum compute own = t->kind->region->precision;
     for (size_t s = 0; s < COUNT_OF(mma_steps); s++) {
         struct tile_choice choice = {
             .side = {1, m, n, mma_steps[s]}, .own = {1, 1, 1, 1}, .precision = own};
         vary_mma(t, choice);
+        for (size_t i = 0; i < COUNT_OF(narrow); i++) {
+            choice.precision = narrow[i];
+            if (narrow[i] != own && is_exact(t, narrow[i]))
+                vary_mma(t, choice);
+        }
         choice.precision = COMPUTE_TF32;
-        if (is_narrow(own) && t->kind->footprint->element_bytes == 4)
+        if ((is_narrow(own) || (own == COMPUTE_F32 && is_exact(t, COMPUTE_TF32))) &&
+            t->kind->footprint->element_bytes == 4)
             vary_mma(t, choice);
     }
 }
 
 /* ---- all ---- */
 
+/* Elements of the widest access; 1 when no factor is a tensor's elements. */
 static int64_t widest(const struct kind_space *k)
 {
-    int64_t bytes = 1;
+    int64_t bytes = 0;
     for (int i = 0; i < 2; i++) {
         const size_t tensor = k->footprint->factor[i].tensor;
         if (tensor == OP_NONE)
@@ -276,7 +291,7 @@ static int64_t widest(const struct kind_space *k)
         const int64_t own = (int64_t)dtype_bytes(k->bound->op->tensors[tensor].dtype);
         bytes = own > bytes ? own : bytes;
     }
-    return ACCESS_BYTES / bytes;
+    return bytes > 0 ? ACCESS_BYTES / bytes : 1;
 }
 
 void tile_choices(const struct kind_space *kind)

@@ -47,7 +47,7 @@ static const struct why_case {
      "8}"},
     {LIMIT_PRECISION, "matmul_bias_gelu_bf16", NULL, "bf16", 0, 0,
      "{\"tile\":{\"m\":{\"block\":128,\"thread\":8},\"n\":{\"block\":128,\"thread\":8},\"k\":32},"
-     "\"precision\":\"f16\",\"staging\":\"async\",\"depth\":3,\"vector\":8,\"mma\":[16,8,16]}"},
+     "\"precision\":\"f16\",\"staging\":\"register\",\"depth\":2,\"vector\":8,\"mma\":[16,8,16]}"},
     {LIMIT_DEPTH, "matmul_bias_gelu_bf16", NULL, "bf16", 0, 0,
      "{\"tile\":{\"m\":{\"block\":128,\"thread\":8},\"n\":{\"block\":128,\"thread\":8},\"k\":32},"
      "\"split\":64,\"staging\":\"async\",\"depth\":3,\"vector\":8,\"mma\":[16,8,16]}"},

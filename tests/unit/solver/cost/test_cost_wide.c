@@ -19,7 +19,7 @@ static struct region_cost price(struct arena *arena, const struct wide *w, bool 
 static void test_prices(void **state UNUSED)
 {
     struct arena arena;
-    struct wide w = plain;
+    struct wide w = WIDE_PLAIN;
     double last = INFINITY;
     arena_init(&arena, ARENA_BYTES);
     for (w.depth = 1; w.depth <= 4; w.depth++) {

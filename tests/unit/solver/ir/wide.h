@@ -11,8 +11,10 @@ struct wide {
     int mma[3];
     const char *precision, *staging, *layout;
 };
-static const struct wide plain = {128, 128, 32,          8,      8,       256,        8,
-                                  3,   1,   {16, 8, 16}, "bf16", "async", "row-major"};
+#define WIDE_PLAIN                                                                                 \
+    {                                                                                              \
+        128, 128, 32, 8, 8, 256, 8, 3, 1, {16, 8, 16}, "bf16", "async", "row-major"                \
+    }
 
 static inline const char *wide_text(struct arena *arena, const struct wide *w, bool bf16)
 {

@@ -33,7 +33,7 @@ static const struct {
 } footprint_cases[] = {
     /* three stages of 128 rows of 32 + 8 and 32 rows of 128 + 8; 40, 64 sums, fragments of 64
      * rows and 32 columns of 16 bf16: 1536 * 2 / 128 */
-    {"padded", plain, true, 3 * (128 * 40 + 32 * 136) * 2, 40 + 64 + 24, 256, 1024, 1, 0},
+    {"padded", WIDE_PLAIN, true, 3 * (128 * 40 + 32 * 136) * 2, 40 + 64 + 24, 256, 1024, 1, 0},
     {"swizzled",
      {128, 128, 32, 8, 8, 256, 8, 3, 1, {16, 8, 16}, "bf16", "async", "swizzled"},
      true,
@@ -161,8 +161,8 @@ static void test_tile_limits(void **state UNUSED)
         struct wide wide;
         const char *machine;
     } cases[] = {
-        {LIMIT_COUNT, plain, "h200-sxm"},
-        {LIMIT_COUNT, plain, "a100-sxm-80"},
+        {LIMIT_COUNT, WIDE_PLAIN, "h200-sxm"},
+        {LIMIT_COUNT, WIDE_PLAIN, "a100-sxm-80"},
         {LIMIT_MMA_SHAPE,
          {128, 128, 32, 8, 8, 256, 8, 3, 1, {16, 16, 16}, "bf16", "async", "row-major"},
          "h200-sxm"},
@@ -182,7 +182,7 @@ static void test_tile_limits(void **state UNUSED)
          {128, 256, 64, 2, 64, 256, 8, 2, 1, {64, 256, 16}, "bf16", "async", "row-major"},
          "h200-sxm"},
         {LIMIT_PRECISION, /* the track is bf16; f16 has not its range */
-         {128, 128, 32, 8, 8, 256, 8, 3, 1, {16, 8, 16}, "f16", "async", "row-major"},
+         {128, 128, 32, 8, 8, 256, 8, 2, 1, {16, 8, 16}, "f16", "register", "row-major"},
          "h200-sxm"},
         {LIMIT_DEPTH,
          {128, 128, 32, 8, 8, 256, 8, 3, 64, {16, 8, 16}, "bf16", "async", "row-major"},
@@ -369,13 +369,130 @@ static void test_splits(void **state UNUSED)
     }
 }
 
+/* ---- factors ---- */
+
+static const struct bound_op *product_op(struct arena *arena, const char *dtype, const char *track,
+                                         const char *a, const char *body)
+{
+    struct err err = {0};
+    struct buf text;
+    const struct op *op;
+    const struct bound_op *bound;
+    buf_init(&text, arena, PLANS_TEXT_BYTES);
+    buf_printf(&text,
+               "{\"spec\":1,\"name\":\"t\",\"tracks\":{\"%s\":{}},\"shapes\":{\"target\":[{}]},"
+               "\"tensors\":[{\"name\":\"A\",\"role\":\"input\",\"dtype\":\"%s\",\"shape\":%s},"
+               "{\"name\":\"B\",\"role\":\"input\",\"dtype\":\"%s\",\"shape\":[1024,1024]},"
+               "{\"name\":\"C\",\"role\":\"output\",\"dtype\":\"f32\",\"shape\":[16,1024,1024]}],"
+               "\"body\":[\"%s\"]}",
+               track, dtype, a, dtype, body);
+    assert_ok(op_parse(arena, buf_view(&text), "spec", NULL, &op, &err));
+    assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
+    return bound;
+}
+
+#define GROUP(m, n, k, vector, depth, deep, precision, staging)                                    \
+    {                                                                                              \
+        m, n, k, 2, n / 4, m * 2, vector, depth, 1, {64, n, deep}, precision, staging, "swizzled"  \
+    }
+#define OF_WARPS(vector, depth, deep, precision, staging)                                          \
+    {                                                                                              \
+        128, 128, 32, 4, 16, 256, vector, depth, 1, {16, 8, deep}, precision, staging, "swizzled"  \
+    }
+
+/* What tensor cores take from shared memory as it lies, and along what vectors go. */
+static const char flat[] = "[1024,1024]", deep[] = "[16,1024,1024]", inner[] = "[1024,1024,16]";
+static const struct {
+    const char *dtype, *track, *shape, *body;
+    struct wide wide;
+    enum limit limit;
+} factor_cases[] = {
+    /* a warp group reads f32 tiles along K alone: CUTLASS has tf32 for TN only */
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[m,k] * B[n,k]",
+     GROUP(128, 128, 32, 4, 2, 8, "tf32", "async"), LIMIT_COUNT},
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[m,k] * B[k,n]",
+     GROUP(128, 128, 32, 4, 2, 8, "tf32", "async"), LIMIT_MMA_LAYOUT},
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[n,k]",
+     GROUP(128, 128, 32, 4, 2, 8, "tf32", "async"), LIMIT_MMA_LAYOUT},
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[k,n]",
+     GROUP(128, 128, 32, 1, 2, 8, "tf32", "async"), LIMIT_COUNT},
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[k,n]",
+     GROUP(128, 128, 32, 4, 2, 8, "tf32", "register"), LIMIT_COUNT},
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) A[k,m] * B[k,n]", OF_WARPS(4, 2, 8, "tf32", "async"),
+     LIMIT_COUNT},
+    {"bf16", "bf16", flat, "C[b,m,n] = sum(k) f32(A[k,m]) * f32(B[k,n])",
+     GROUP(128, 128, 32, 8, 2, 16, "bf16", "async"), LIMIT_COUNT},
+    /* two bytes, but of another type */
+    {"f16", "bf16", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
+     GROUP(128, 128, 32, 8, 2, 16, "bf16", "async"), LIMIT_KERNEL},
+    {"f16", "bf16", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
+     GROUP(128, 128, 32, 8, 2, 16, "bf16", "register"), LIMIT_COUNT},
+    {"i32", "tf32", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
+     OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_KERNEL},
+    /* what the spec rounds between */
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) f32(f16(A[m,k])) * f32(f16(B[n,k]))",
+     OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_KERNEL},
+    {"f32", "tf32", flat, "C[b,m,n] = sum(k) tf32(A[m,k]) * tf32(B[n,k])",
+     OF_WARPS(4, 2, 8, "tf32", "async"), LIMIT_COUNT},
+    {"f32", "f32", flat, "C[b,m,n] = sum(k) tf32(A[m,k]) * tf32(B[n,k])",
+     OF_WARPS(4, 2, 16, "f32", "async"), LIMIT_KERNEL},
+    /* what a precision holds is exact on any track */
+    {"f16", "f32", flat, "C[b,m,n] = sum(k) f32(A[m,k]) * f32(B[n,k])",
+     GROUP(128, 128, 32, 8, 2, 16, "f16", "async"), LIMIT_COUNT},
+    {"f32", "f32", flat, "C[b,m,n] = sum(k) f32(f16(A[m,k])) * f32(f16(B[n,k]))",
+     GROUP(128, 128, 32, 4, 2, 16, "f16", "register"), LIMIT_COUNT},
+    {"f32", "f32", flat, "C[b,m,n] = sum(k) f32(f16(A[m,k])) * f32(f16(B[n,k]))",
+     GROUP(128, 128, 32, 4, 2, 16, "bf16", "register"), LIMIT_PRECISION},
+    {"f16", "f32", flat, "C[b,m,n] = sum(k) f32(bf16(A[m,k])) * f32(B[n,k])",
+     GROUP(128, 128, 32, 8, 2, 16, "f16", "register"), LIMIT_PRECISION},
+    {"bf16", "f32", flat, "C[b,m,n] = sum(k) tf32(f32(A[m,k])) * f32(B[n,k])",
+     GROUP(128, 128, 32, 4, 2, 8, "tf32", "register"), LIMIT_COUNT},
+    /* along the batch index, of which a block has one */
+    {"f16", "f16", deep, "C[b,m,n] = sum(k) f32(A[b,m,k]) * f32(B[n,k])",
+     OF_WARPS(8, 2, 16, "f16", "async"), LIMIT_COUNT},
+    {"f16", "f16", inner, "C[b,m,n] = sum(k) f32(A[m,k,b]) * f32(B[n,k])",
+     OF_WARPS(8, 2, 16, "f16", "async"), LIMIT_VECTOR_REST},
+    /* nothing comes by vectors */
+    {"f32",
+     "tf32",
+     flat,
+     "C[b,m,n] = sum(k) (A[m,k] + 1) * (B[n,k] * 2)",
+     {128, 128, 32, 4, 16, 256, 1, 1, 1, {16, 8, 8}, "tf32", "", "swizzled"},
+     LIMIT_COUNT},
+    {"f32",
+     "tf32",
+     flat,
+     "C[b,m,n] = sum(k) (A[m,k] + 1) * (B[n,k] * 2)",
+     {128, 128, 32, 4, 16, 256, 4, 1, 1, {16, 8, 8}, "tf32", "", "swizzled"},
+     LIMIT_VECTOR_REST},
+};
+
+static void test_factors(void **state UNUSED)
+{
+    for (size_t i = 0; i < COUNT_OF(factor_cases); i++) {
+        struct arena arena;
+        struct limits limits;
+        arena_init(&arena, ARENA_BYTES);
+        const struct bound_op *bound =
+            product_op(&arena, factor_cases[i].dtype, factor_cases[i].track, factor_cases[i].shape,
+                       factor_cases[i].body);
+        const struct plan *plan =
+            plans_plan(&arena, bound, wide_text(&arena, &factor_cases[i].wide, false), "");
+        plan_limits(&arena, plan, bound, plans_machine(&arena, "h200-sxm"), &limits);
+        if (limits.legal != (factor_cases[i].limit == LIMIT_COUNT) ||
+            (!limits.legal && limits.over.limit != factor_cases[i].limit))
+            fail_msg("case %zu: %s", i, limits.legal ? "legal" : limits.reason.at);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_footprints),  cmocka_unit_test(test_rows),
         cmocka_unit_test(test_tile_limits), cmocka_unit_test(test_refused_kernels),
         cmocka_unit_test(test_row_limits),  cmocka_unit_test(test_realisable_is_a_part),
-        cmocka_unit_test(test_splits),
+        cmocka_unit_test(test_splits),      cmocka_unit_test(test_factors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static void wide_alone(struct arena *arena, bool *seen)
         {LIMIT_MMA_LAYOUT,
          {128, 256, 64, 2, 64, 256, 8, 2, 1, {64, 256, 16}, "bf16", "async", "row-major"}},
         {LIMIT_PRECISION,
-         {128, 128, 32, 8, 8, 256, 8, 3, 1, {16, 8, 16}, "f16", "async", "row-major"}},
+         {128, 128, 32, 8, 8, 256, 8, 2, 1, {16, 8, 16}, "f16", "register", "row-major"}},
         {LIMIT_DEPTH,
          {128, 128, 32, 8, 8, 256, 8, 3, 64, {16, 8, 16}, "bf16", "async", "row-major"}},
         {LIMIT_SPLIT,
