@@ -2,6 +2,7 @@ extern "C" __global__ void reference_1(const float *in0, i64 *value1, double *bo
 {
     const i64 block = blockIdx.x, blocks = gridDim.x;
     __shared__ arg_acc parts[256];
+    static_assert(sizeof(parts) <= 48 << 10, "more than a kernel may declare");
     const i64 outputs = n0;
     const i64 terms = n1;
     const int lanes = (int)lanes_for(outputs, terms);

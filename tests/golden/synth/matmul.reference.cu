@@ -2,6 +2,7 @@ extern "C" __global__ void reference_1(const float *in0, const float *in1, doubl
 {
     const i64 block = blockIdx.x, blocks = gridDim.x;
     __shared__ sum_acc parts[256];
+    static_assert(sizeof(parts) <= 48 << 10, "more than a kernel may declare");
     const i64 outputs = n0 * n1;
     const i64 terms = n2;
     const int lanes = (int)lanes_for(outputs, terms);
@@ -9,7 +10,8 @@ extern "C" __global__ void reference_1(const float *in0, const float *in1, doubl
     const i64 run = (terms + lanes - 1) / lanes;
     for (i64 first = block * groups; first < outputs; first += blocks * groups) {
         const i64 id = first + threadIdx.x / lanes;
-        __shared__ sum_look looks[256];
+        static_assert(sizeof(parts[0]) >= sizeof(sum_look), "looks lie in parts");
+        sum_look *const looks = (sum_look *)parts;
         sum_look before = {0, 0, 0, 0, 0, 0, 0, 0};
         if (lanes > 1) {
             sum_look look = before;
