@@ -227,12 +227,12 @@ static void add_stmt(const struct bound_op *bound, const struct machine *machine
     totals->other_flops += flops - macs;
     if (count.macs == 0)
         return;
-    const struct expr *product = stmt->value;
+    const struct expr *product = expr_exact(stmt->value);
     while (product->op == EXPR_CAST)
-        product = product->args[0];
+        product = expr_exact(product->args[0]);
     ASSERT(product->op == EXPR_MUL);
-    int a = bits_of_factor(bound, product->args[0], track);
-    int b = bits_of_factor(bound, product->args[1], track);
+    int a = bits_of_factor(bound, expr_exact(product->args[0]), track);
+    int b = bits_of_factor(bound, expr_exact(product->args[1]), track);
     struct price price = best_price(machine, a, b);
     double core = core_rate(machine, a > b ? a : b);
     totals->missing |= price.rate <= 0;

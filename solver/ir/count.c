@@ -189,6 +189,7 @@ static bool is_constant(const struct expr *e)
 /* flops and specials of one evaluation; casts are looked through for the product of a MAC. */
 static void count_work(const struct expr *e, int64_t *flops, int64_t *specials)
 {
+    e = expr_exact(e);
     if (is_constant(e))
         return;
     enum work work = dtype_is_float(e->dtype) ? work_of(e->op) : WORK_FREE;
@@ -202,9 +203,9 @@ static void count_work(const struct expr *e, int64_t *flops, int64_t *specials)
 
 static bool is_mac(const struct stmt *stmt)
 {
-    const struct expr *e = stmt->value;
+    const struct expr *e = expr_exact(stmt->value);
     while (e->op == EXPR_CAST && dtype_is_float(e->dtype))
-        e = e->args[0];
+        e = expr_exact(e->args[0]);
     return stmt->reduce == REDUCE_SUM && e->op == EXPR_MUL && dtype_is_float(e->dtype);
 }
 

@@ -129,6 +129,36 @@ bool expr_reads_data(const struct expr *expr)
     return reads;
 }
 
+static bool is_number(const struct expr *expr, double number)
+{
+    return (expr->op == EXPR_FLOAT && expr->real == number) ||
+           (expr->op == EXPR_INT && (double)expr->integer == number);
+}
+
+/* NULL: it does something. */
+static const struct expr *operand_of_nothing(const struct expr *e)
+{
+    const bool sum = e->op == EXPR_ADD, difference = e->op == EXPR_SUB;
+    const bool product = e->op == EXPR_MUL, quotient = e->op == EXPR_DIV;
+    if ((product || quotient) && is_number(e->args[1], 1))
+        return e->args[0];
+    if ((sum || difference) && is_number(e->args[1], 0))
+        return e->args[0];
+    if ((product && is_number(e->args[0], 1)) || (sum && is_number(e->args[0], 0)))
+        return e->args[1];
+    return e->op == EXPR_NEG && e->args[0]->op == EXPR_NEG ? e->args[0]->args[0] : NULL;
+}
+
+const struct expr *expr_exact(const struct expr *expr)
+{
+    const struct expr *inner = operand_of_nothing(expr);
+    while (inner != NULL && inner->dtype == expr->dtype && !inner->weak) {
+        expr = inner;
+        inner = operand_of_nothing(expr);
+    }
+    return expr;
+}
+
 static bool child_equal(const struct expr *a, const struct expr *b)
 {
     return a && b ? expr_equal(a, b) : a == b;

@@ -392,6 +392,9 @@ bool expr_affine(const struct bound_op *bound, const struct stmt *stmt, const st
 bool expr_interval(const struct bound_op *bound, size_t stmt, const struct expr *expr, int64_t *low,
                    int64_t *high);
 bool expr_reads_data(const struct expr *expr); /* some EXPR_READ inside */
+/* The operand of what means nothing: x * 1, x / 1, x + 0, x - 0, -(-x) and those again.  A zero may
+ * change its sign, no other value changes. */
+const struct expr *expr_exact(const struct expr *expr);
 /* The type in which an operation's operands meet: its dtype; of a comparison (or isnan) the common
  * type of its arguments; of where() that of its two values. */
 enum dtype expr_operand_dtype(const struct expr *expr);

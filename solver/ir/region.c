@@ -314,14 +314,15 @@ bool product_recognise(struct arena *arena, const struct op *op, const size_t *s
                        struct tile *tile, const char **why)
 {
     const struct stmt *stmt = &op->stmts[stmts[0]];
+    const struct expr *product = expr_exact(stmt->value);
     *tile = (struct tile){.op = op, .stmts = stmts, .count = count, .contraction = stmt};
     if (stmt->seq != OP_NONE || stmt->reduce != REDUCE_SUM || stmt->scatter != NULL ||
-        stmt->value->op != EXPR_MUL || !dtype_is_float(stmt->value->dtype)) {
+        product->op != EXPR_MUL || !dtype_is_float(product->dtype)) {
         *why = "it is no float sum of products";
         return false;
     }
-    tile->a = stmt->value->args[0];
-    tile->b = stmt->value->args[1];
+    tile->a = expr_exact(product->args[0]);
+    tile->b = expr_exact(product->args[1]);
     if (!group_loops(tile)) {
         *why = "a factor has no loop of its own";
         return false;

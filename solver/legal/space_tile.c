@@ -6,6 +6,8 @@
  * tensor cores: precision, instruction, tile of a warp, layout.  Those go over fewer sizes than the
  * realiser's, which kernels of that sort commonly have.
  */
+#include <string.h>
+
 #include "base/num.h"
 
 #include "solver/legal/space_kinds.h"
@@ -223,10 +225,9 @@ static void vary_group(const struct tile_space *t, struct tile_choice choice,
     offer_feeds(t, choice);
 }
 
-/* The deepest instruction of a warp, and that of a warp group. */
+/* Each instruction of a warp, and that of a warp group. */
 static void vary_mma(const struct tile_space *t, struct tile_choice choice)
 {
-    const struct mma_shape *deepest = NULL;
     for (size_t i = 0; mma_shape(i) != NULL; i++) {
         const struct mma_shape *shape = mma_shape(i);
         const int64_t mma[3] = {shape->m, shape->n_least, shape->k};
@@ -234,20 +235,12 @@ static void vary_mma(const struct tile_space *t, struct tile_choice choice)
             t->kind->machine->capability < shape->capability_least ||
             t->kind->machine->capability > shape->capability_most)
             continue;
-        if (shape->threads == WARP) {
-            deepest = shape;
-            continue;
-        }
-        choice.mma[0] = shape->m;
-        choice.mma[2] = shape->k;
-        vary_group(t, choice, shape);
+        memcpy(choice.mma, mma, sizeof(mma));
+        if (shape->threads == WARP)
+            vary_warps(t, choice, shape);
+        else
+            vary_group(t, choice, shape);
     }
-    if (deepest == NULL)
-        return;
-    choice.mma[0] = deepest->m;
-    choice.mma[1] = deepest->n_least;
-    choice.mma[2] = deepest->k;
-    vary_warps(t, choice, deepest);
 }
 
 static bool is_exact(const struct tile_space *t, enum compute compute)

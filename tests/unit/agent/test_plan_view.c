@@ -182,8 +182,8 @@ static void test_why_not(void **state UNUSED)
     struct arena arena;
     struct err err;
 
-    arena_init(&arena, ARENA_BYTES);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        arena_init(&arena, ARENA_BYTES);
         const struct plan_task task = task_named(&arena, cases[i].op, "h200-sxm");
         struct plan_view view;
         struct plan_why why;
@@ -198,8 +198,8 @@ static void test_why_not(void **state UNUSED)
             fail_msg("%s: %.*s", cases[i].sketch, STR_ARG(why.reason));
         if (why.reason.len == 0)
             assert_true(why.seconds >= view.best[0].cost.seconds * (1 - 1e-12) && why.rank >= 1);
+        arena_release(&arena);
     }
-    arena_release(&arena);
 }
 
 /* A plan's region as a document has it. */
@@ -434,6 +434,44 @@ static void test_no_plan(void **state UNUSED)
     arena_release(&arena);
 }
 
+/* What means nothing changes no plan: x * 1, x + 0 and -(-x) around a product and its factors. */
+static void test_noise(void **state UNUSED)
+{
+    static const char spec[] =
+        "{\"spec\":1,\"name\":\"p\",\"tracks\":{\"f32\":{}},\"dims\":{},\"shapes\":{\"target\":"
+        "[{}]},\"tensors\":[{\"name\":\"a\",\"role\":\"input\",\"dtype\":\"f32\",\"shape\":"
+        "[512,256]},{\"name\":\"b\",\"role\":\"input\",\"dtype\":\"f32\",\"shape\":[256,512]},"
+        "{\"name\":\"c\",\"role\":\"output\",\"dtype\":\"f32\",\"shape\":[512,512]}],"
+        "\"body\":[\"c[m,n] = sum(k) %s\"]}";
+    static const char *const values[] = {
+        "a[m,k] * b[k,n]", "a[m,k] * b[k,n] * 1.0", "1 * (a[m,k] * b[k,n]) + 0",
+        "(a[m,k] / 1 - 0) * (0 + b[k,n])", "-(-((1.0 * a[m,k]) * -(-b[k,n])))"};
+    struct arena arena;
+    struct plan_view first, view;
+    struct err err;
+
+    arena_init(&arena, ARENA_BYTES);
+    for (size_t i = 0; i < COUNT_OF(values); i++) {
+        struct plan_task task = {.arena = &arena, .arch = "sm_90a"};
+        struct buf text;
+
+        buf_init(&text, &arena, PLANS_TEXT_BYTES);
+        buf_printf(&text, spec, values[i]);
+        assert_ok(op_parse(&arena, buf_view(&text), "spec", NULL, &task.op, &err));
+        assert_ok(op_bind_shape(&arena, task.op, &task.op->targets[0], &task.bound, &err));
+        task.track = &task.op->tracks[0];
+        task.machine = plans_machine(&arena, "h200-sxm");
+        assert_ok(plan_explore(&task, 1, &view, &err));
+        if (i == 0)
+            first = view;
+        assert_int_equal(view.covers.problem.legal, first.covers.problem.legal);
+        assert_true(view.best[0].cost.seconds == first.best[0].cost.seconds);
+        assert_true(view.sol.seconds == first.sol.seconds);
+        assert_true(view.sol.flops == first.sol.flops);
+    }
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_flips_are_tight),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_no_plan),
+        cmocka_unit_test(test_noise),
         cmocka_unit_test(test_share),
         cmocka_unit_test(test_share_texts),
     };
