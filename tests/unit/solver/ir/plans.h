@@ -58,6 +58,25 @@ static inline const struct plan *plans_plan(struct arena *arena, const struct bo
     return plan;
 }
 
+/* Sums of 64 rows. */
+static inline const struct bound_op *plans_sums(struct arena *arena, int columns, int align)
+{
+    struct err err = {0};
+    struct buf text;
+    const struct op *op;
+    const struct bound_op *bound;
+    buf_init(&text, arena, PLANS_TEXT_BYTES);
+    buf_printf(&text,
+               "{\"spec\":1,\"name\":\"t\",\"tracks\":{\"f32\":{}},\"shapes\":{\"target\":[{}]},"
+               "\"tensors\":[{\"name\":\"x\",\"role\":\"input\",\"dtype\":\"f32\",\"shape\":"
+               "[64,%d],\"align\":%d},{\"name\":\"y\",\"role\":\"output\",\"dtype\":\"f32\","
+               "\"shape\":[64]}],\"body\":[\"y[m] = sum(n) x[m,n]\"]}",
+               columns, align);
+    assert_ok(op_parse(arena, buf_view(&text), "spec", NULL, &op, &err));
+    assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
+    return bound;
+}
+
 struct tile_numbers {
     int m, n, k, thread_m, thread_n, threads;
 };

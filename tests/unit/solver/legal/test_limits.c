@@ -122,24 +122,6 @@ static void test_rows(void **state UNUSED)
     }
 }
 
-static const struct bound_op *odd_rows(struct arena *arena, int columns, int align)
-{
-    struct err err = {0};
-    struct buf text;
-    const struct op *op;
-    const struct bound_op *bound;
-    buf_init(&text, arena, PLANS_TEXT_BYTES);
-    buf_printf(&text,
-               "{\"spec\":1,\"name\":\"t\",\"tracks\":{\"f32\":{}},\"shapes\":{\"target\":[{}]},"
-               "\"tensors\":[{\"name\":\"x\",\"role\":\"input\",\"dtype\":\"f32\",\"shape\":"
-               "[64,%d],\"align\":%d},{\"name\":\"y\",\"role\":\"output\",\"dtype\":\"f32\","
-               "\"shape\":[64]}],\"body\":[\"y[m] = sum(n) x[m,n]\"]}",
-               columns, align);
-    assert_ok(op_parse(arena, buf_view(&text), "spec", NULL, &op, &err));
-    assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
-    return bound;
-}
-
 static void test_vectors(void **state UNUSED)
 {
     static const struct {
@@ -158,7 +140,7 @@ static void test_vectors(void **state UNUSED)
         struct arena arena;
         struct limits limits;
         arena_init(&arena, ARENA_BYTES);
-        const struct bound_op *bound = odd_rows(&arena, cases[i].columns, cases[i].align);
+        const struct bound_op *bound = plans_sums(&arena, cases[i].columns, cases[i].align);
         const struct plan *plan = plans_plan(&arena, bound, plans_rows(&arena, bound, &rows), "");
         plan_limits(&arena, plan, bound, plans_machine(&arena, "h200-sxm"), &limits);
         assert_string_equal(limits.legal ? "" : limits.reason.at, cases[i].reason);

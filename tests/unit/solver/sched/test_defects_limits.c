@@ -10,25 +10,6 @@
 
 enum { ARENA_BYTES = 512 << 20 };
 
-/* Sums of 64 rows. */
-static const struct bound_op *rows_of(struct arena *arena, int columns, int align)
-{
-    struct err err = {0};
-    struct buf text;
-    const struct op *op;
-    const struct bound_op *bound;
-    buf_init(&text, arena, PLANS_TEXT_BYTES);
-    buf_printf(&text,
-               "{\"spec\":1,\"name\":\"t\",\"tracks\":{\"f32\":{}},\"shapes\":{\"target\":[{}]},"
-               "\"tensors\":[{\"name\":\"x\",\"role\":\"input\",\"dtype\":\"f32\",\"shape\":"
-               "[64,%d],\"align\":%d},{\"name\":\"y\",\"role\":\"output\",\"dtype\":\"f32\","
-               "\"shape\":[64]}],\"body\":[\"y[m] = sum(n) x[m,n]\"]}",
-               columns, align);
-    assert_ok(op_parse(arena, buf_view(&text), "spec", NULL, &op, &err));
-    assert_ok(op_bind_shape(arena, op, &op->targets[0], &bound, &err));
-    return bound;
-}
-
 static const struct bound_op *product_of(struct arena *arena, int64_t side)
 {
     struct err err = {0};
@@ -128,7 +109,7 @@ static void rows_alone(struct arena *arena, bool *seen)
     };
     const struct machine *machine = plans_machine(arena, "h200-sxm");
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        const struct bound_op *bound = rows_of(arena, cases[i].columns, cases[i].align);
+        const struct bound_op *bound = plans_sums(arena, cases[i].columns, cases[i].align);
         assert_alone(arena, plans_plan(arena, bound, plans_rows(arena, bound, &cases[i].rows), ""),
                      bound, machine, cases[i].limit);
         seen[cases[i].limit] = true;
@@ -175,7 +156,7 @@ static void others_alone(struct arena *arena, bool *seen)
         "{\"stmts\":[0],\"primitives\":[\"register-tile\"],\"tiles\":[],\"stages\":[],"
         "\"threads\":[256,1,1],\"precision\":\"f32\"}";
     static const struct tile_numbers tile = {128, 128, 16, 8, 8, 256};
-    const struct bound_op *product = product_of(arena, 4096), *rows = rows_of(arena, 64, 16);
+    const struct bound_op *product = product_of(arena, 4096), *rows = plans_sums(arena, 64, 16);
     struct machine old = *plans_machine(arena, "a6000"), small = old, narrow = old;
     old.capability = 75;
     small.dram_bytes = 1 << 20;
