@@ -8,7 +8,14 @@
 
 #include "base/num.h"
 
-enum { PRIMITIVES_MAX = 8, THREADS_MAX = 1024, THREADS_MIN = 32, WARP = 32, MMA_ROWS = 16 };
+enum {
+    PRIMITIVES_MAX = 8,
+    THREADS_MAX = 1024,
+    THREADS_MIN = 32,
+    WARP = 32,
+    MMA_ROWS = 16,
+    MMA_COLUMNS = 8
+};
 
 static const int64_t chain_rows[] = {16, 32, 64, 128};
 static const int64_t chain_steps[] = {16, 32, 64, 128};
@@ -16,8 +23,8 @@ static const int64_t chain_own[] = {1, 2, 4, 8};
 static const int64_t chain_depths[] = {1, 2, 3};
 
 struct chain_choice {
-    int64_t rows, step, own_rows, own_steps, depth;
-    bool mma;
+    struct chain_block block;
+    int64_t depth;
 };
 
 struct chain_offer {
@@ -27,6 +34,19 @@ struct chain_offer {
     chain_visitor *visit;
     void *context;
 };
+
+bool chain_set_block(struct plan_region *region, const struct chain_block *block)
+{
+    region->threads[0] = block->mma
+                             ? WARP * num_ceil_div(block->rows, MMA_ROWS)
+                             : block->rows / block->own_rows * (block->step / block->own_steps);
+    if (block->mma) {
+        region->mma[0] = MMA_ROWS;
+        region->mma[1] = MMA_COLUMNS;
+        region->mma[2] = region->precision == COMPUTE_TF32 ? 8 : 16;
+    }
+    return region->threads[0] >= THREADS_MIN && region->threads[0] <= THREADS_MAX;
+}
 
 static void set_primitives(const struct chain_offer *o, struct plan_region *region,
                            const struct chain_choice *choice)
@@ -38,11 +58,11 @@ static void set_primitives(const struct chain_offer *o, struct plan_region *regi
     list[count++] = PRIMITIVE_STREAMING_ACCUMULATION;
     if (region_uses(o->region, PRIMITIVE_ONLINE_STATE))
         list[count++] = PRIMITIVE_ONLINE_STATE;
-    if (choice->mma)
+    if (choice->block.mma)
         list[count++] = PRIMITIVE_TENSOR_CORE_TILE;
     if (choice->depth > 1)
         list[count++] = PRIMITIVE_ASYNC_PIPELINE;
-    if (!choice->mma)
+    if (!choice->block.mma)
         list[count++] = PRIMITIVE_REGISTER_TILE;
     region->primitives = list;
     region->primitive_count = count;
@@ -55,22 +75,14 @@ static void offer_chain(const struct chain_offer *o, const struct chain_choice *
     memcpy(tiles, region.tiles, region.tile_count * sizeof(*tiles));
     for (size_t i = 0; i < region.tile_count; i++) {
         if (str_equal(tiles[i].index, o->rows))
-            tiles[i] = (struct plan_tile){o->rows, choice->rows, choice->own_rows, 0};
+            tiles[i] = (struct plan_tile){o->rows, choice->block.rows, choice->block.own_rows, 0};
         if (str_equal(tiles[i].index, o->steps))
-            tiles[i] = (struct plan_tile){o->steps, choice->step, choice->own_steps, choice->step};
+            tiles[i] = (struct plan_tile){o->steps, choice->block.step, choice->block.own_steps,
+                                          choice->block.step};
     }
     region.tiles = tiles;
     region.depth = choice->depth;
-    region.threads[0] = choice->mma
-                            ? WARP * num_ceil_div(choice->rows, MMA_ROWS)
-                            : choice->rows / choice->own_rows * (choice->step / choice->own_steps);
-    if (choice->mma) {
-        region.mma[0] = MMA_ROWS;
-        region.mma[1] = 8;
-        region.mma[2] = region.precision == COMPUTE_TF32 ? 8 : 16;
-    }
-    /* plan_check has no plans of more threads */
-    if (region.threads[0] < THREADS_MIN || region.threads[0] > THREADS_MAX)
+    if (!chain_set_block(&region, &choice->block))
         return;
     set_primitives(o, &region, choice);
     o->visit(o->context, &region);
@@ -78,15 +90,15 @@ static void offer_chain(const struct chain_offer *o, const struct chain_choice *
 
 static void vary_own(const struct chain_offer *o, struct chain_choice choice)
 {
-    if (choice.mma) {
-        choice.own_rows = choice.own_steps = 1;
+    if (choice.block.mma) {
+        choice.block.own_rows = choice.block.own_steps = 1;
         offer_chain(o, &choice);
         return;
     }
     for (size_t i = 0; i < COUNT_OF(chain_own); i++)
         for (size_t k = 0; k < COUNT_OF(chain_own); k++) {
-            choice.own_rows = chain_own[i];
-            choice.own_steps = chain_own[k];
+            choice.block.own_rows = chain_own[i];
+            choice.block.own_steps = chain_own[k];
             offer_chain(o, &choice);
         }
 }
@@ -111,9 +123,9 @@ bool chain_choices(struct arena *arena, const struct bound_op *bound,
         for (size_t d = 0; d < COUNT_OF(chain_depths); d++)
             for (size_t m = 0; m < COUNT_OF(chain_rows); m++)
                 for (size_t n = 0; n < COUNT_OF(chain_steps); n++)
-                    vary_own(&offer, (struct chain_choice){.rows = chain_rows[m],
-                                                           .step = chain_steps[n],
-                                                           .depth = chain_depths[d],
-                                                           .mma = mma == 1});
+                    vary_own(&offer, (struct chain_choice){.block = {.rows = chain_rows[m],
+                                                                     .step = chain_steps[n],
+                                                                     .mma = mma == 1},
+                                                           .depth = chain_depths[d]});
     return true;
 }

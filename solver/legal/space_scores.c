@@ -10,8 +10,7 @@
 
 #include "solver/legal/space_chain.h"
 
-enum { PRIMITIVES_MAX = 8, THREADS_MAX = 1024, THREADS_MIN = 32, WARP = 32 };
-enum { MMA_ROWS = 16, MMA_COLUMNS = 8, ONE_STEP_OWN = 4, ONE_STEP_OWN_MAX = 64 };
+enum { PRIMITIVES_MAX = 8, MMA_COLUMNS = 8, ONE_STEP_OWN = 4, ONE_STEP_OWN_MAX = 64 };
 
 static const int64_t row_sides[] = {16, 32, 64, 128};
 static const int64_t index_steps[] = {16, 32, 64, 128};
@@ -21,8 +20,8 @@ static const int64_t one_step_sharing[] = {4, 8, 16, 32};
 static const int64_t depths[] = {1, 2, 3};
 
 struct scores_choice {
-    int64_t rows, step, stage, own_rows, own_steps, depth;
-    bool mma;
+    struct chain_block block;
+    int64_t stage, depth;
 };
 
 struct scores_offer {
@@ -48,7 +47,7 @@ static void set_primitives(const struct scores_offer *o, struct plan_region *reg
         list[count++] = PRIMITIVE_ONLINE_STATE;
     if (region_uses(o->region, PRIMITIVE_REMATERIALISATION))
         list[count++] = PRIMITIVE_REMATERIALISATION;
-    list[count++] = choice->mma ? PRIMITIVE_TENSOR_CORE_TILE : PRIMITIVE_REGISTER_TILE;
+    list[count++] = choice->block.mma ? PRIMITIVE_TENSOR_CORE_TILE : PRIMITIVE_REGISTER_TILE;
     if (choice->depth > 1)
         list[count++] = PRIMITIVE_ASYNC_PIPELINE;
     region->primitives = list;
@@ -62,14 +61,14 @@ static void set_tiles(const struct scores_offer *o, struct plan_region *region,
     memcpy(tiles, region->tiles, region->tile_count * sizeof(*tiles));
     for (size_t i = 0; i < region->tile_count; i++) {
         if (str_equal(tiles[i].index, o->rows))
-            tiles[i] = (struct plan_tile){o->rows, choice->rows, choice->own_rows, 0};
+            tiles[i] = (struct plan_tile){o->rows, choice->block.rows, choice->block.own_rows, 0};
         if (str_equal(tiles[i].index, o->sum) && !o->sum_whole)
             tiles[i] = (struct plan_tile){o->sum, choice->stage, 1, choice->stage};
         if (!str_equal(tiles[i].index, o->index))
             continue;
-        const bool more = o->index_whole && tiles[i].block > choice->step;
-        tiles[i] = (struct plan_tile){o->index, more ? tiles[i].block : choice->step,
-                                      choice->own_steps, choice->step};
+        const bool more = o->index_whole && tiles[i].block > choice->block.step;
+        tiles[i] = (struct plan_tile){o->index, more ? tiles[i].block : choice->block.step,
+                                      choice->block.own_steps, choice->block.step};
     }
     region->tiles = tiles;
 }
@@ -78,16 +77,7 @@ static void offer_scores(const struct scores_offer *o, const struct scores_choic
 {
     struct plan_region region = *o->region;
     region.depth = choice->depth;
-    region.threads[0] = choice->mma
-                            ? WARP * num_ceil_div(choice->rows, MMA_ROWS)
-                            : choice->rows / choice->own_rows * (choice->step / choice->own_steps);
-    if (choice->mma) {
-        region.mma[0] = MMA_ROWS;
-        region.mma[1] = MMA_COLUMNS;
-        region.mma[2] = region.precision == COMPUTE_TF32 ? 8 : 16;
-    }
-    /* plan_check has no plans of more threads */
-    if (region.threads[0] < THREADS_MIN || region.threads[0] > THREADS_MAX)
+    if (!chain_set_block(&region, &choice->block))
         return;
     set_tiles(o, &region, choice);
     set_primitives(o, &region, choice);
@@ -96,15 +86,15 @@ static void offer_scores(const struct scores_offer *o, const struct scores_choic
 
 static void vary_own(const struct scores_offer *o, struct scores_choice choice)
 {
-    if (choice.mma) {
-        choice.own_rows = choice.own_steps = 1;
+    if (choice.block.mma) {
+        choice.block.own_rows = choice.block.own_steps = 1;
         offer_scores(o, &choice);
         return;
     }
     for (size_t i = 0; i < COUNT_OF(own_sides); i++)
         for (size_t k = 0; k < COUNT_OF(own_sides); k++) {
-            choice.own_rows = own_sides[i];
-            choice.own_steps = own_sides[k];
+            choice.block.own_rows = own_sides[i];
+            choice.block.own_steps = own_sides[k];
             offer_scores(o, &choice);
         }
 }
@@ -112,19 +102,20 @@ static void vary_own(const struct scores_offer *o, struct scores_choice choice)
 /* The whole index as one step: its threads share it evenly, the last ones beyond its end. */
 static void vary_one_step(const struct scores_offer *o, struct scores_choice choice)
 {
-    if (choice.mma) {
-        choice.step = num_ceil_div(o->index_extent, MMA_COLUMNS) * MMA_COLUMNS;
-        choice.own_rows = choice.own_steps = 1;
+    if (choice.block.mma) {
+        choice.block.step = num_ceil_div(o->index_extent, MMA_COLUMNS) * MMA_COLUMNS;
+        choice.block.own_rows = choice.block.own_steps = 1;
         offer_scores(o, &choice);
         return;
     }
     for (size_t i = 0; i < COUNT_OF(one_step_sharing); i++) {
         const int64_t sharing = one_step_sharing[i];
-        choice.own_steps =
+        choice.block.own_steps =
             num_ceil_div(num_ceil_div(o->index_extent, sharing), ONE_STEP_OWN) * ONE_STEP_OWN;
-        choice.step = choice.own_steps * sharing;
-        for (size_t k = 0; k < COUNT_OF(own_sides) && choice.own_steps <= ONE_STEP_OWN_MAX; k++) {
-            choice.own_rows = own_sides[k];
+        choice.block.step = choice.block.own_steps * sharing;
+        for (size_t k = 0; k < COUNT_OF(own_sides) && choice.block.own_steps <= ONE_STEP_OWN_MAX;
+             k++) {
+            choice.block.own_rows = own_sides[k];
             offer_scores(o, &choice);
         }
     }
@@ -136,8 +127,8 @@ static void vary_steps(const struct scores_offer *o, struct scores_choice choice
 {
     const bool written = o->index_whole || region_uses(o->region, PRIMITIVE_REMATERIALISATION);
     for (size_t n = 0; n < COUNT_OF(index_steps); n++) {
-        choice.step = index_steps[n];
-        if (!written || choice.step < o->index_extent)
+        choice.block.step = index_steps[n];
+        if (!written || choice.block.step < o->index_extent)
             vary_own(o, choice);
     }
     if (o->index_whole && o->index_loops == 1)
@@ -197,7 +188,8 @@ bool scores_choices(struct arena *arena, const struct bound_op *bound,
     for (int mma = 0; mma < (wide ? 1 : 2); mma++)
         for (size_t d = 0; d < COUNT_OF(depths); d++)
             for (size_t m = 0; m < COUNT_OF(row_sides); m++)
-                vary_stages(&offer, (struct scores_choice){
-                                        .rows = row_sides[m], .depth = depths[d], .mma = mma == 1});
+                vary_stages(&offer,
+                            (struct scores_choice){.block = {.rows = row_sides[m], .mma = mma == 1},
+                                                   .depth = depths[d]});
     return true;
 }
