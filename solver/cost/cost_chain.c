@@ -23,13 +23,8 @@
 
 enum { WARP = 32, SHARED_BYTES_A_CLOCK = 128, SPECIALS_A_CLOCK = 16, ASYNC_BYTES = 16 };
 
-/* TUNING: part of the tensor rate that mma.sync reaches with operands at hand: nearly all up
- * to 8.x, not so from 9.0 on, where the rate is wgmma's.  With score_instructions set to meet what
- * FlashAttention-2 reaches in bf16 at head size 128 and 2048 keys: 362 Tflop/s on an H100 (figure 5
- * of the FlashAttention-3 paper, arXiv:2407.08608). */
-static const double mma_share_before_90 = 0.9, mma_share_from_90 = 0.6;
-/* TUNING: instructions of a score beside products and exponential (above); guessed: of staging an
- * element through registers (as in a tile) and of 16 bytes without them. */
+/* TUNING: instructions of a score beside products and exponential (see cost_mma_rate); guessed: of
+ * staging an element through registers (as in a tile) and of 16 bytes without them. */
 static const double score_instructions = 6, stage_instructions = 20, async_instructions = 12;
 
 /* Multiply-accumulates a clock of an SM. */
@@ -40,12 +35,8 @@ static double products_a_clock(const struct pricing *p)
     double rate = m->rates[MACHINE_RATE_F32];
     if (f->element_bytes == 8 && m->rates[MACHINE_RATE_F64] > 0)
         rate = m->rates[MACHINE_RATE_F64];
-    if (f->mma) {
-        enum machine_rate means = p->region->precision == COMPUTE_TF32  ? MACHINE_RATE_TF32
-                                  : p->region->precision == COMPUTE_F16 ? MACHINE_RATE_F16
-                                                                        : MACHINE_RATE_BF16;
-        rate = m->rates[means] * (m->capability < 90 ? mma_share_before_90 : mma_share_from_90);
-    }
+    if (f->mma)
+        rate = cost_mma_rate(m, p->region->precision, false);
     return rate / (2 * (double)m->sm_count * m->clock_hz);
 }
 

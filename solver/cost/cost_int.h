@@ -79,5 +79,7 @@ void cost_elements(struct pricing *p);
 void cost_rows(struct pricing *p);
 void cost_tile(struct pricing *p);  /* cost_tile.c */
 void cost_chain(struct pricing *p); /* cost_chain.c */
+/* Flop/s of tensor cores that instructions of a warp reach, or of a warp group; parts included. */
+double cost_mma_rate(const struct machine *machine, enum compute compute, bool group);
 
 #endif

@@ -22,9 +22,20 @@ enum { WARP = 32, STAGE_UNROLL = 4, SHARED_BYTES_A_CLOCK = 128, SUM_BYTES = 4 };
  * it stores; of an asynchronous copy; of cutting an element into bf16 parts. */
 static const double access_instructions = 16, store_instructions = 4, copy_instructions = 12;
 static const double parts_instructions = 6;
-/* TUNING: part of the tensor rate that instructions of a warp reach: see cost_chain.c; guessed: of
- * a warp group (matrix products of CUTLASS in bf16 on an H100 come to about 800 of 989 Tflop/s). */
+/* TUNING: part of the tensor rate that mma.sync reaches with operands at hand: nearly all up
+ * to 8.x, not so from 9.0 on, where the rate is wgmma's.  With score_instructions of a chain set to
+ * meet what FlashAttention-2 reaches in bf16 at head size 128 and 2048 keys: 362 Tflop/s on an H100
+ * (figure 5 of the FlashAttention-3 paper, arXiv:2407.08608).  Guessed: of a warp group (matrix
+ * products of CUTLASS in bf16 on an H100 come to about 800 of 989 Tflop/s). */
 static const double mma_share_before_90 = 0.9, mma_share_from_90 = 0.6, wgmma_share = 0.8;
+
+double cost_mma_rate(const struct machine *machine, enum compute compute, bool group)
+{
+    double share = group                      ? wgmma_share
+                   : machine->capability < 90 ? mma_share_before_90
+                                              : mma_share_from_90;
+    return mma_rate(machine, compute) * share;
+}
 
 /* ---- traffic ---- */
 
@@ -77,10 +88,8 @@ static double product_clocks(const struct pricing *p)
     double cores = f->element_bytes == 8 && f64 > 0 ? f64 : cost_lanes(m);
     if (!f->mma)
         return (products + sums) / cores;
-    double share = f->shape != NULL && f->shape->threads > WARP ? wgmma_share
-                   : m->capability < 90                         ? mma_share_before_90
-                                                                : mma_share_from_90;
-    return products / (mma_rate(m, p->region->precision) * share / (2 * sms));
+    bool group = f->shape != NULL && f->shape->threads > WARP;
+    return products / (cost_mma_rate(m, p->region->precision, group) / (2 * sms));
 }
 
 /* Of bringing one factor's part of a stage, in instructions of lanes. */
