@@ -211,7 +211,7 @@ static void tile_text(struct buf *out, const struct plan_region *region)
         buf_printf(out, " but %.*s through registers", STR_ARG(other));
     if (region->depth > 1)
         buf_text(out, ", ");
-    if (!str_equal(region->layout, str_from("row-major")))
+    if (!str_equal(region->layout, STR_LIT(LAYOUT_ROW_MAJOR)))
         buf_printf(out, "%.*s, ", STR_ARG(region->layout));
 }
 

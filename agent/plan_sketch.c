@@ -124,16 +124,18 @@ static bool read_mma(const struct json *json, struct sketch *sketch, struct err 
 
 static bool read_staging(const struct json *json, struct sketch *sketch, struct err *err)
 {
-    static const char *const words[] = {"direct", "register", "shared", "async"};
+    const char *words[STAGE_ASYNC + 1];
     size_t word;
 
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        words[i] = staging_name((enum staging)i);
     if (!json_word(json, words, COUNT_OF(words), &word, err))
         return false;
     sketch->staging = (int)word;
     return true;
 }
 
-/* As plans write them: all of one staging, or the sketch is of none. */
+/* As plans write them; of several stagings the last one counts, for all stages. */
 static bool read_stages(const struct json *json, struct sketch *sketch, struct err *err)
 {
     if (json->kind != JSON_ARRAY)
@@ -152,9 +154,11 @@ static bool read_stages(const struct json *json, struct sketch *sketch, struct e
 
 static bool read_precision(const struct json *json, struct sketch *sketch, struct err *err)
 {
-    static const char *const words[] = {"f64", "f32", "tf32", "f16", "bf16"};
+    const char *words[COMPUTE_BF16 + 1];
     size_t word;
 
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        words[i] = compute_name((enum compute)i);
     if (!json_word(json, words, COUNT_OF(words), &word, err))
         return false;
     sketch->precision = (int)word;
@@ -164,7 +168,7 @@ static bool read_precision(const struct json *json, struct sketch *sketch, struc
 static bool read_layout(const struct json *json, struct sketch *sketch, struct err *err)
 {
     /* Of tiles in shared memory; a plan may name others, but no limit and no cost knows them. */
-    static const char *const words[] = {"row-major", "swizzled"};
+    static const char *const words[] = {LAYOUT_ROW_MAJOR, LAYOUT_SWIZZLED};
     size_t word;
 
     if (!json_word(json, words, COUNT_OF(words), &word, err))

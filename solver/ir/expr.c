@@ -45,6 +45,11 @@ const char *reduce_op_name(enum reduce_op op)
     panic("reduction %d", (int)op);
 }
 
+bool compute_is_narrow(enum compute compute)
+{
+    return compute == COMPUTE_F16 || compute == COMPUTE_BF16;
+}
+
 const char *compute_name(enum compute compute)
 {
     switch (compute) {

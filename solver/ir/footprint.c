@@ -432,7 +432,7 @@ bool region_realisable(const struct plan_region *region, const char **why)
         region_uses(region, PRIMITIVE_STREAMING_ACCUMULATION))
         return false;
     *why = "vector accesses and layouts of a tile";
-    if (tile && (region->vector > 1 || !str_equal(region->layout, str_from("row-major"))))
+    if (tile && (region->vector > 1 || !str_equal(region->layout, STR_LIT(LAYOUT_ROW_MAJOR))))
         return false;
     *why = "rows in shared memory or with a running state";
     return !rows || (!region_uses(region, PRIMITIVE_SHARED_RESIDENCY) &&

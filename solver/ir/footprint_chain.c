@@ -160,20 +160,18 @@ static struct row_reach own_reach(const struct chain *chain)
     return (struct row_reach){RANGE_FULL, OP_NONE, OP_NONE};
 }
 
-static bool is_narrow(const struct plan_region *region)
-{
-    return region->precision == COMPUTE_F16 || region->precision == COMPUTE_BF16;
-}
-
 int64_t chain_element_bytes(const struct stmt *product, const struct plan_region *region)
 {
-    return product->value->dtype == DTYPE_F64 ? 8 : region->mma[0] > 0 && is_narrow(region) ? 2 : 4;
+    return product->value->dtype == DTYPE_F64                           ? 8
+           : region->mma[0] > 0 && compute_is_narrow(region->precision) ? 2
+                                                                        : 4;
 }
 
 static bool tensor_cores_fit(const struct plan_region *region, const char **why)
 {
     *why = "one product of tensor cores does not reach the accuracy of its track";
-    return region->mma[0] == 0 || is_narrow(region) || region->precision == COMPUTE_TF32;
+    return region->mma[0] == 0 || compute_is_narrow(region->precision) ||
+           region->precision == COMPUTE_TF32;
 }
 
 bool chain_footprint(struct arena *arena, const struct plan_region *region,

@@ -212,11 +212,6 @@ static bool copies_fit(const struct plan_region *region, const struct bound_op *
 
 /* ---- quantities ---- */
 
-static bool is_narrow(enum compute compute)
-{
-    return compute == COMPUTE_F16 || compute == COMPUTE_BF16;
-}
-
 static int64_t rows_bytes(const struct footprint *out, int which, bool padded)
 {
     const struct footprint_factor *own = &out->factor[which];
@@ -230,7 +225,7 @@ static int64_t rows_bytes(const struct footprint *out, int which, bool padded)
 /* One stage.  Through registers onto CUDA cores both tiles lie along their own side. */
 static int64_t stage_bytes(const struct plan_region *region, const struct footprint *out)
 {
-    const bool padded = !str_equal(region->layout, str_from("swizzled"));
+    const bool padded = !str_equal(region->layout, STR_LIT(LAYOUT_SWIZZLED));
     int64_t sum = 0;
     if (out->mma || out->factor[0].staging == STAGE_ASYNC ||
         out->factor[1].staging == STAGE_ASYNC) {
@@ -314,7 +309,7 @@ bool tile_footprint(struct arena *arena, const struct plan_region *region,
     out->depth = region->depth;
     out->split = region->split;
     out->element_bytes = tile.contraction->value->dtype == DTYPE_F64 ? 8 : 4;
-    out->factor_bytes = out->mma && is_narrow(region->precision) ? 2 : out->element_bytes;
+    out->factor_bytes = out->mma && compute_is_narrow(region->precision) ? 2 : out->element_bytes;
     out->vector = region->vector;
     out->items = out->passes = 1;
     for (int i = 0; i < 2; i++)

@@ -347,6 +347,7 @@ bool op_track_find(const struct op *op, struct str name, const struct track **ou
 const char *expr_op_name(enum expr_op op);
 const char *reduce_op_name(enum reduce_op op);
 const char *compute_name(enum compute compute);
+bool compute_is_narrow(enum compute compute); /* of 16 bits */
 
 /* ---- binding to a shape ---- */
 

@@ -189,7 +189,7 @@ static bool read_region(struct arena *arena, const struct json *json, struct pla
                                         "vector", "depth",      "split", "mma",    "precision",
                                         "layout", "reverse",    NULL};
     *region = (struct plan_region){
-        .vector = 1, .depth = 1, .split = 1, .layout = {"row-major", sizeof("row-major") - 1}};
+        .vector = 1, .depth = 1, .split = 1, .layout = STR_LIT(LAYOUT_ROW_MAJOR)};
     return json_only(json, known, err) && read_stmts(arena, json, region, err) &&
            read_primitives(arena, json, region, err) && read_tiles(arena, json, region, err) &&
            read_stages(arena, json, region, err) &&

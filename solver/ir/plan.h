@@ -25,6 +25,11 @@ enum { PLAN_REGIONS_MAX = 1000, PLAN_EDGES_MAX = 4096, PLAN_BYTES_MAX = 4 << 20 
 enum staging { STAGE_DIRECT, STAGE_REGISTER, STAGE_SHARED, STAGE_ASYNC };
 enum residency { RESIDE_GLOBAL, RESIDE_SHARED, RESIDE_REGISTER, RESIDE_RECOMPUTE };
 
+/* Of tiles in shared memory: rows with padding beside them, or without it, their parts exchanged.
+ */
+#define LAYOUT_ROW_MAJOR "row-major"
+#define LAYOUT_SWIZZLED  "swizzled"
+
 struct plan_tile {
     struct str index; /* loop name in the region */
     int64_t block;    /* iterations a block covers */
@@ -50,7 +55,7 @@ struct plan_region {
     int64_t split;  /* of the reduction over blocks, 1 = none */
     int64_t mma[3]; /* m, n, k of the instruction; 0 = none */
     enum compute precision;
-    struct str layout; /* "row-major" or a named layout */
+    struct str layout; /* LAYOUT_ROW_MAJOR or another name */
     bool reverse;      /* blocks walk the region's output from its end */
 };
 struct plan_edge {

@@ -78,7 +78,7 @@ static void add_region(struct planner *planner, const struct draft *draft, const
     region.tiles = tiles;
     region.threads[1] = region.threads[2] = 1;
     region.precision = planner->track->compute;
-    region.layout = STR_LIT("row-major");
+    region.layout = STR_LIT(LAYOUT_ROW_MAJOR);
     planner->regions[planner->region_count++] = region;
 }
 

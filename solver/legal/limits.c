@@ -82,7 +82,7 @@ static void check_register_tile(struct check *c)
 static int64_t odd_layouts(const struct check *c)
 {
     const struct footprint *f = &c->footprint;
-    int64_t odd = !str_equal(c->region->layout, str_from("swizzled"));
+    int64_t odd = !str_equal(c->region->layout, STR_LIT(LAYOUT_SWIZZLED));
     for (int i = 0; i < 2; i++)
         odd += f->factor_bytes > 2 && f->factor[i].staging == STAGE_ASYNC &&
                !f->factor[i].along_k && f->vector > 1;

@@ -33,7 +33,7 @@ static const char *track_name(const struct analysis *a)
 
 static bool is_narrow_track(const struct analysis *a)
 {
-    return a->track->compute == COMPUTE_F16 || a->track->compute == COMPUTE_BF16;
+    return compute_is_narrow(a->track->compute);
 }
 
 /* ---- order ---- */

@@ -21,7 +21,6 @@ static const int64_t tile_steps[] = {8, 16, 32};
 static const int64_t wide_own[] = {4, 8};
 static const int64_t mma_steps[] = {16, 32, 64};
 static const int64_t warp_sides[] = {16, 32, 64};
-static const char swizzled[] = "swizzled";
 
 /* How factors come to shared memory, and stages under way. */
 static const struct feed {
@@ -110,11 +109,6 @@ static void set_stages(const struct tile_space *t, struct plan_region *region,
     region->stage_count = count;
 }
 
-static bool is_narrow(enum compute compute)
-{
-    return compute == COMPUTE_F16 || compute == COMPUTE_BF16;
-}
-
 static void offer_tile(const struct tile_space *t, const struct tile_choice *choice)
 {
     struct plan_region region = *t->kind->region;
@@ -133,7 +127,7 @@ static void offer_tile(const struct tile_space *t, const struct tile_choice *cho
             region.mma[i] = choice->mma[i];
         region.precision = choice->precision;
         if (choice->swizzled)
-            region.layout = str_from(swizzled);
+            region.layout = STR_LIT(LAYOUT_SWIZZLED);
         set_primitives(t, &region, choice);
         set_stages(t, &region, choice);
     }
@@ -265,7 +259,7 @@ static void vary_precision(const struct tile_space *t, int64_t m, int64_t n)
                 vary_mma(t, choice);
         }
         choice.precision = COMPUTE_TF32;
-        if ((is_narrow(own) || (own == COMPUTE_F32 && is_exact(t, COMPUTE_TF32))) &&
+        if ((compute_is_narrow(own) || (own == COMPUTE_F32 && is_exact(t, COMPUTE_TF32))) &&
             t->kind->footprint->element_bytes == 4)
             vary_mma(t, choice);
     }
