@@ -152,6 +152,10 @@ static void test_space(void **state UNUSED)
     assert_int_equal(space.duplicates, 0);
     for (size_t i = 0; i < space.plan_count; i++)
         assert_ok(plan_check(space.plans[i], bound->op, &err));
+    /* no kernel of the realiser's is one */
+    assert_false(plan_space(&arena, plan, bound, machine, &(struct space_options){4096, true},
+                            &space, &err));
+    assert_int_equal(err.code, ERR_LIMIT);
     arena_release(&arena);
 }
 
